@@ -1,5 +1,5 @@
-// direct_table.cuh: dense unique keys as addresses: the build side's columns in the order of the
-// keys
+// direct_table.cuh: dense keys as addresses: columns in the order of the keys, of unique ones, or
+// bits alone
 //
 // Source   ours; the bits that vary are found as in GQE's perfect join. No hash, no comparison: a
 //          key's place is its distance from the lowest key, and the place alone says that it is

@@ -2,8 +2,8 @@
 //
 // Source   ours; slots as in global_table.cuh
 // In       keys[rows] Key; or some keys of a thread whose build rows shall be found
-// Out      slots; has_duplicates, when a key comes twice; the build row of a key, or a value in its
-//          place
+// Out      slots; has_duplicates, when a key comes twice, unless any row of it will do; the build
+//          row of a key, or a value in its place
 // Needs    slots all kFreeSlot, at least twice as many as rows; has_duplicates 0
 // Launch   build: ceil(rows / kStreamTile) blocks of kStreamThreads
 // Moves    as global_table.cuh; a lookup one sector, in which two slots lie

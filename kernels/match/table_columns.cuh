@@ -8,7 +8,8 @@
 //          is one; columns of both sides
 // Out      target[] of each column, in chunks; rows nearly in the order of the probe side. Or those
 //          of the rows without a match
-// Needs    unique build keys: with duplicates nothing is written, and the host takes another way
+// Needs    unique build keys: with duplicates nothing is written, and the host takes another way;
+//          or a table of which any row of a key will do, and no build column
 // Launch   as many blocks of kTableThreads as are resident
 // Moves    |Key| and the probe side's columns a row, streamed; a random sector a lookup, and a
 //          build column;

@@ -74,8 +74,8 @@ class BuiltPartitions final : public BuiltOnGpu {
       result.left_rows_missing = static_cast<int64_t>(step.build_left() ? no_build : no_probe);
       result.right_rows_missing = static_cast<int64_t>(step.build_left() ? no_probe : no_build);
     } else {
-      if (left) result.left_alone = left->finish(step, side_of(true).written);
-      if (right) result.right_alone = right->finish(step, side_of(false).written);
+      if (left) result.left_alone = left->finish(step, side_of(true).written, result);
+      if (right) result.right_alone = right->finish(step, side_of(false).written, result);
     }
     if (verifies_rows(step, *side_)) {
       written.rows =
@@ -117,7 +117,7 @@ class BuiltPartitions final : public BuiltOnGpu {
       auto& made = left == by_left ? sums.of_side : sums.of_other;
       for (size_t i = 0; i < of.size(); ++i) states[of[i].state] = std::move(made[i]);
     }
-    result.added->rows = rows.finish(step, sums.written);
+    result.added->rows = rows.finish(step, sums.written, result);
     return plan::Finding::kJoined;
   }
 
@@ -134,7 +134,7 @@ class BuiltPartitions final : public BuiltOnGpu {
         step.queue, step.plan, side.key_width(),
         task->with_match ? match::SetRows::kWithMatch : match::SetRows::kWithoutMatch,
         side.carried_side(), side_of(step, probe, !left).carried_side(), rows.outputs());
-    (left ? result.left_alone : result.right_alone) = rows.finish(step, written);
+    (left ? result.left_alone : result.right_alone) = rows.finish(step, written, result);
     return true;
   }
 

@@ -78,13 +78,13 @@ class BuiltTable final : public BuiltOnGpu {
     probe.carry_in_place(task->numbers);
     AloneResult rows(*task, probe);
     int64_t const all = probe.table_side().rows;
-    int64_t const expected = task->with_match ? std::min(step.plan.expected_rows, all) : all;
+    int64_t const expected = std::min(step.plan.expected_rows, all);
     auto const written =
         table_->probe(step.queue, expected, probe.table_side(), rows.outputs(),
                       task->with_match ? match::ProbeRows::kMatched : match::ProbeRows::kUnmatched);
     if (!written) base::fail(GPUJOIN_ERROR_INTERNAL, "a table of any rows was in vain");
     step.clock.add_kernel_time(written->milliseconds);
-    (left ? result.left_alone : result.right_alone) = rows.finish(step, *written);
+    (left ? result.left_alone : result.right_alone) = rows.finish(step, *written, result);
   }
 
   // Which rows of a side have a match. asking: of the build side, the probe side.
@@ -120,8 +120,7 @@ std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<G
   step.clock.enter("match");
   // Hashed keys are verified by columns of the row that was found.
   bool const any_row = step.any_row && !side->is_hashed() && side->output_column_count() == 0;
-  bool const marks_rows = any_row && comes_alone(rows_of(step.spec, step.build_left()));
-  side->carry_in_place(step.build_numbers() && !marks_rows);
+  side->carry_in_place(step.build_numbers() && !any_row);
   match::TableSide keys = side->table_side();
   if (step.seen != nullptr && step.seen->keys == keys.keys && step.seen->rows == keys.rows) {
     keys.range = &step.seen->range;

@@ -93,7 +93,9 @@ class AloneResult {
   AloneResult(const AloneTask& task, const GpuSide& side);
 
   const std::vector<match::CarriedOutput>& outputs() const { return columns_->outputs(); }
-  columns::RowsAlone finish(const JoinStep& step, const match::WrittenRows& written);
+  // of: the join's, whose statistics count what was written anew.
+  columns::RowsAlone finish(const JoinStep& step, const match::WrittenRows& written,
+                            columns::JoinResult& of);
 
  private:
   bool with_match_;

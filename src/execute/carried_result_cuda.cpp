@@ -145,7 +145,7 @@ plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRo
   base::Queue& queue = step.queue;
   result_.rows = static_cast<int64_t>(written.rows);
   hand_out_keys(queue, written.rows);
-  result_.statistics.output_resumes = std::max(written.launches - 1, 0);
+  result_.statistics.output_resumes += std::max(written.launches - 1, 0);
   materialize::NullCounts null_counts(
       queue, left_.nullable_columns() + (right_ == nullptr ? 0 : right_->nullable_columns()));
   auto const fetch_left = [&](const GpuSide& side, columns::ResultColumn* targets,
@@ -176,8 +176,10 @@ AloneResult::AloneResult(const AloneTask& task, const GpuSide& side)
   columns_ = std::make_unique<CarriedResult>(side, *found_);
 }
 
-columns::RowsAlone AloneResult::finish(const JoinStep& step, const match::WrittenRows& written) {
+columns::RowsAlone AloneResult::finish(const JoinStep& step, const match::WrittenRows& written,
+                                       columns::JoinResult& of) {
   columns_->finish(step, written);
+  of.statistics.output_resumes += found_->statistics.output_resumes;
   return {with_match_, found_->rows, found_->left_rows, std::move(found_->columns)};
 }
 

@@ -181,6 +181,7 @@ class OnExecutor {
     plan::PlanRequest& request = planned_.request;
     JoinSpec const& spec = planned_.spec;
     request.kind = planned_.asked().kind;
+    request.joins_pairs = planned_.asked().caller_decides;
     request.left =
         describe_side(*planned_.left, spec.left_keys, spec.left_columns, spec.materialize);
     request.right =

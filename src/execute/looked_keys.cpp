@@ -20,7 +20,7 @@ const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan&
 std::optional<SeenKeys> keys_seen_by_look(const PlannedJoin& join, const plan::JoinPlan& plan) {
   plan::KeyRange const* const range = drawn_range(join, plan);
   bool const is_known = range != nullptr && range->exact && range->low <= range->high;
-  if (!is_known || join.choice.sample.lies_in_order) return std::nullopt;
+  if (!is_known || join.choice.sample.build_in_order) return std::nullopt;
   bool const left = plan.build_side == plan::Side::kLeft;
   columns::Relation const& relation = left ? *join.left : *join.right;
   int32_t const key = (left ? join.spec.left_keys : join.spec.right_keys).front();

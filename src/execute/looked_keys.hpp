@@ -11,8 +11,9 @@ namespace gpujoin::execute {
 // Of the plan's build keys as they are; null: no scan has read of them. Others may lie beyond.
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan);
 
-// Of all of them, where the look read all of a column that lies on the device, and they are not in
-// order, which it does not tell. A table of them spares a launch and a wait.
+// Of all of them, where the look read all of a column that lies on the device. Not of keys in
+// order: whether one step leads from each to the next, where rows need not be placed, it does not
+// tell. A table of them spares a launch and a wait.
 std::optional<SeenKeys> keys_seen_by_look(const PlannedJoin& join, const plan::JoinPlan& plan);
 
 }  // namespace gpujoin::execute

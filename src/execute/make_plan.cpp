@@ -275,6 +275,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
 
   plan::PlanRequest& request = join.request;
   request.kind = join.asked().kind;
+  request.joins_pairs =
+      join.asked().caller_decides || (join.asked().of_kept && device == plan::Device::kCuda);
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,

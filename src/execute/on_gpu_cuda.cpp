@@ -15,6 +15,7 @@
 #include "src/execute/no_room.hpp"
 #include "src/execute/promises.hpp"
 #include "src/match/table_columns.hpp"
+#include "src/plan/any_row.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/sample/sample_keys.hpp"
 
@@ -51,17 +52,10 @@ bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool 
          plan::probes_table(plan.match) && plan.gather == plan::Gather::kCarried;
 }
 
-// A table in which any row of a key will do tells the rows without a match, too, where no keys are
-// NULL, which would be put out as they lie. Not one that one launch makes and asks.
+// Those of a table in which any row of a key will do, which kept builds are not.
 bool is_anti_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool left) {
   bool const probes = left != (plan.build_side == plan::Side::kLeft);
-  plan::SideStatistics const& side = left ? join.request.left : join.request.right;
-  return rows_of(join.spec, left) == columns::RowsOfSide::kUnmatchedOnly && probes &&
-         !side.key_nullable && plan::probes_table(plan.match) &&
-         plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried &&
-         plan.filter == plan::Filter::kNone && plan.keys != plan::Keys::kHashed &&
-         !match::joins_in_one_launch(static_cast<uint64_t>(join.left->rows),
-                                     static_cast<uint64_t>(join.right->rows));
+  return probes && plan::finds_unmatched(plan, join.request);
 }
 
 // What the matches are to write. Of a side that comes out alone nothing, where the plan's match
@@ -158,14 +152,11 @@ class Sides {
 
 // Who promised that build keys are unique is told where they are not. Of a side that comes out
 // alone no pairs are needed, of which there may be any number: any row of a key tells whether a
-// probe row has a match, and where a launch makes no more than the table whether build rows have.
-bool has_unique_promise(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  return join.promised &&
-         is_unique_promised(join.promised->bounds, plan.build_side == plan::Side::kLeft);
-}
+// probe row has a match.
 match::RepeatedKeys repeated_in_one_launch(const PlannedJoin& join, const plan::JoinPlan& plan) {
   bool const build_left = plan.build_side == plan::Side::kLeft;
-  if (has_unique_promise(join, plan) || comes_alone(rows_of(join.spec, build_left))) {
+  bool const is_promised = join.promised && is_unique_promised(join.promised->bounds, build_left);
+  if (is_promised || comes_alone(rows_of(join.spec, build_left))) {
     return match::RepeatedKeys::kRefused;
   }
   return comes_alone(join.spec.kind) ? match::RepeatedKeys::kOneRow : match::RepeatedKeys::kAllRows;
@@ -173,6 +164,7 @@ match::RepeatedKeys repeated_in_one_launch(const PlannedJoin& join, const plan::
 
 // The rows of an inner join may be those of the semi join already.
 void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::JoinResult& result) {
+  if (result.marks != nullptr) return;
   for (bool const left : {true, false}) {
     auto& alone = left ? result.left_alone : result.right_alone;
     if (alone || !is_semi_by_table(join, plan, left)) continue;
@@ -219,7 +211,7 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   step.drawn = drawn_range(join, plan);
   std::optional<SeenKeys> const seen = keys_seen_by_look(join, plan);
   if (seen) step.seen = &*seen;
-  step.any_row = comes_alone(join.spec.kind) && !has_unique_promise(join, plan);
+  step.any_row = plan::takes_any_row(plan, join.request);
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {

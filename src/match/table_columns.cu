@@ -40,6 +40,10 @@ base::Buffer duplicates_flag(base::Queue& queue) {
   return flag;
 }
 
+[[noreturn]] void fail_to_mark() {
+  base::fail(GPUJOIN_ERROR_INTERNAL, "marks by a table that was not made for any row");
+}
+
 // Of no build rows.
 class NoTable final : public ColumnTable {
  public:
@@ -50,9 +54,9 @@ class NoTable final : public ColumnTable {
     }
     return ProbedRows{};
   }
-  base::Buffer mark_probe(base::Queue&, const TableSide&) const override { return {}; }
+  base::Buffer mark_probe(base::Queue&, const TableSide&) const override { fail_to_mark(); }
   base::Buffer mark_build(base::Queue&, const TableSide&, const TableSide&) const override {
-    return {};
+    fail_to_mark();
   }
   bool asks_in_one_launch(uint64_t) const override { return true; }
   std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {
@@ -67,9 +71,9 @@ class RepeatedKeys final : public ColumnTable {
                                   ProbeRows) const override {
     return std::nullopt;
   }
-  base::Buffer mark_probe(base::Queue&, const TableSide&) const override { return {}; }
+  base::Buffer mark_probe(base::Queue&, const TableSide&) const override { fail_to_mark(); }
   base::Buffer mark_build(base::Queue&, const TableSide&, const TableSide&) const override {
-    return {};
+    fail_to_mark();
   }
   bool asks_in_one_launch(uint64_t) const override { return false; }
   std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {

@@ -4,6 +4,7 @@
 
 #include "kernels/limits.hpp"
 #include "src/base/status.hpp"
+#include "src/plan/any_row.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -223,8 +224,10 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
                             plan.transform == Transform::kNone &&
                             plan.transfer != Transfer::kProbeChunks;
     if (!one_launch) list.after_scattered_places();
-    list.after_repeated_keys(one_launch);
-    list.after_unsuited_keys(Finding::kKeysRepeat);
+    // What a filter leaves may be few, for which the rule is that of one launch.
+    const bool may_repeat = takes_any_row(plan, request) && plan.filter == Filter::kNone;
+    if (!may_repeat) list.after_repeated_keys(one_launch);
+    if (!may_repeat) list.after_unsuited_keys(Finding::kKeysRepeat);
   }
   if (plan.match == Match::kMergeTiles) list.after_unsuited_keys(Finding::kKeysUnordered);
   if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();

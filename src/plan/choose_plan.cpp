@@ -92,8 +92,8 @@ std::string largest_saving(const Candidate& winner, const Candidate& other) {
 
 bool is_same(const PlanRequest& a, const PlanRequest& b) {
   return a.left == b.left && a.right == b.right && a.key_count == b.key_count &&
-         a.pairs == b.pairs && a.kind == b.kind && a.in_order == b.in_order &&
-         a.residual == b.residual && a.code_width == b.code_width &&
+         a.pairs == b.pairs && a.kind == b.kind && a.joins_pairs == b.joins_pairs &&
+         a.in_order == b.in_order && a.residual == b.residual && a.code_width == b.code_width &&
          a.code_is_assumed == b.code_is_assumed &&
          std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
 }
@@ -125,7 +125,7 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
                              const base::DeviceFacts& facts, std::vector<JoinPlan>* plans) {
   const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
   const bool one_launch = rows <= kernels::kSmallTableRows;
-  const bool alone = columns::comes_alone(request.kind);
+  const bool alone = columns::comes_alone(request.kind) && !request.joins_pairs;
   std::optional<PlanRequest> other;
   if (!alone || !one_launch) other = building_on_larger(request, sample);
   const bool tables_alone = !other && !one_launch;
@@ -172,9 +172,8 @@ struct Effort {
 };
 
 // Whether partitions are the guess, or follow a table of addresses whose keys are scattered, or
-// hashed keys would be looked for beyond L2. Of a side that comes out alone partitions have moved
-// no columns where a table was in vain, and few matches leave less to do than of pairs. H200,
-// 2.2*10^7 x 1.2*10^6 rows, anti: a table in vain and partitions 1.5 ms, behind a filter 0.78.
+// hashed keys would be looked for beyond L2. Of a side that comes out alone few matches leave less
+// to do than of pairs.
 bool is_in_doubt(const JoinPlan& guess, const PlanRequest& request,
                  const base::DeviceFacts& facts) {
   const auto build_rows = static_cast<uint64_t>(side_of(request, build_side_of(request)).rows);

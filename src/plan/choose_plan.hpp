@@ -76,7 +76,9 @@ struct SampleStatistics {
   // rows that are kNeighbourRows apart; 64 = any, or unknown.
   int32_t next_bits = 64;
   int32_t neighbour_bits = 64;
-  bool lies_in_order = false;  // no row that was drawn of either side has a lower key behind it
+  // No row that was drawn of either side, or of the build side, has a lower key behind it.
+  bool lies_in_order = false;
+  bool build_in_order = false;
 };
 
 // Bytes of a row that a condition reads of each side.
@@ -93,6 +95,9 @@ struct PlanRequest {
   SideStatistics right;
   // A plan is that of the inner join that the kind is made of, and costs what the kind does.
   columns::JoinKind kind = columns::JoinKind::kInner;
+  // All pairs are asked for, whatever the kind makes of them: the caller decides them, or further
+  // probe sides will come.
+  bool joins_pairs = false;
   int32_t key_count = 1;                  // columns of the key; 0: a cross join
   std::optional<ResidualReads> residual;  // of pairs, before anything is fetched by them
   bool pairs = false;

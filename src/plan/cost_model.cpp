@@ -273,7 +273,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
     columns += further_columns_cost(plan, shape, shape.probe, facts);
   }
   if (columns.launches > 0) add_stage("materialize", to_text(plan.gather), columns);
-  candidate.memory_bytes = memory_need(plan, shape);
+  candidate.memory_bytes = memory_need(plan, written);
   return candidate;
 }
 

@@ -4,9 +4,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/plan/any_row.hpp"
+#include "src/plan/join_shape.hpp"
 #include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::plan {
+
+namespace {
+
+// No less room than so many draws would need of a scan of all rows.
+constexpr double kMarginDraws = 1024;
+
+}  // namespace
 
 // The first output capacity: the estimate and three of its standard deviations, since a second
 // launch costs more than a little room. Rows of hot keys were counted, and err by nothing.
@@ -15,8 +24,6 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
   const bool build_left = build_side_of(request) == Side::kLeft;
   const int64_t probe_rows = (build_left ? request.right : request.left).rows;
   const auto rows = static_cast<double>(probe_rows);
-  // No less room than so many draws would need of a scan of all rows.
-  constexpr double kMarginDraws = 1024;
   constexpr double kMultiplicityMargin = 1.06;
   double ratio = sample.match_ratio;
   if (sample.counted && probe_rows > kSamplePositions) {
@@ -39,12 +46,34 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
   return static_cast<int64_t>(std::ceil(room + hot));
 }
 
+namespace {
+
+// Of the probe side, with the same margin; all of them where nobody counted.
+int64_t unmatched_rows(const JoinPlan& plan, const PlanRequest& request,
+                       const SampleStatistics& sample) {
+  const bool probes_left = plan.build_side != Side::kLeft;
+  const int64_t rows = (probes_left ? request.left : request.right).rows;
+  const int64_t build_rows = (probes_left ? request.right : request.left).rows;
+  if (!sample.counted) return rows;
+  const bool as_sampled = plan.build_side == build_side_of(request);
+  const double ratio =
+      as_sampled ? sample.match_ratio
+                 : turned_round(sample, static_cast<double>(rows), static_cast<double>(build_rows))
+                       .match_ratio;
+  const double deviation = std::sqrt(ratio * (1 - ratio) / kMarginDraws);
+  const double others = 1 - std::max(0.0, ratio - 3 * deviation - 3 / kMarginDraws);
+  return std::min(rows, static_cast<int64_t>(std::ceil(others * static_cast<double>(rows))));
+}
+
+}  // namespace
+
 // Of a plan that builds on the other side, whose keys are unique: of a probe side with hot keys the
 // scan sees no more than the fewest pairs that there may be (statistics.cpp), a sixth too few with
 // Zipf 1.3 on 6*10^7 rows. None has more than one a probe row.
 int64_t expected_rows_of(const JoinPlan& plan, const PlanRequest& request,
                          const SampleStatistics& sample, int64_t expected) {
   const bool as_sampled = plan.build_side == build_side_of(request);
+  if (finds_unmatched(plan, request)) return unmatched_rows(plan, request, sample);
   if (as_sampled || sample.hot_rows == 0 || sample.scanned_share == 1) return expected;
   constexpr double kUnseen = 1.25;
   const SideStatistics& probe = plan.build_side == Side::kLeft ? request.right : request.left;

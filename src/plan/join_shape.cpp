@@ -7,6 +7,7 @@
 
 #include "kernels/limits.hpp"
 #include "src/base/traffic.hpp"
+#include "src/plan/any_row.hpp"
 
 namespace gpujoin::plan {
 namespace {
@@ -73,7 +74,9 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           rounded(matching * seen.rows_per_match),
           request.pairs,
           names_table(request),
-          request.kind};
+          request.joins_pairs ? columns::JoinKind::kInner : request.kind,
+          takes_any_row(plan, request),
+          finds_unmatched(plan, request)};
 }
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {

@@ -23,8 +23,10 @@ struct JoinShape {
   uint64_t matching_rows;   // probe rows with a match
   uint64_t pairs;
   bool want_pairs;
-  bool names_table;  // the caller does
-  columns::JoinKind kind;
+  bool names_table;        // the caller does
+  columns::JoinKind kind;  // inner where all pairs are asked for
+  bool any_row;            // any_row.hpp
+  bool finds_unmatched;
 };
 
 // Whether the caller named an algorithm or one of the techniques by which tables and partitions

@@ -47,37 +47,19 @@ bool has_all_rows(const JoinPlan& plan, const SideOfKind& side) {
   return joins_sets(plan) && plan.filter == Filter::kNone && !side.side.key_nullable;
 }
 
-bool is_table_of_columns(const JoinPlan& plan) {
-  return probes_table(plan.match) && plan.gather == Gather::kCarried &&
-         plan.transform == Transform::kNone;
-}
-
-// Whether any row of a key stands for all in a table that more than one launch makes and asks.
-// Hashed keys are verified by columns of the build side.
-bool has_any_row(const JoinPlan& plan, const JoinShape& shape) {
-  return is_table_of_columns(plan) && !is_one_launch(shape) && plan.keys != Keys::kHashed &&
-         plan.transfer != Transfer::kProbeChunks;
-}
-
 // Whether a table finds any build row of a key, which may repeat.
 bool is_found_once(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
-  const bool any_row = is_one_launch(shape) ? is_table_of_columns(plan) : has_any_row(plan, shape);
-  return any_row && !side.is_build && columns::comes_alone(side.wanted);
-}
-
-// Whether its probe puts out the rows without a match.
-bool finds_unmatched(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
-  return side.wanted == columns::RowsOfSide::kUnmatchedOnly && !side.side.key_nullable &&
-         plan.filter == Filter::kNone && has_any_row(plan, shape) &&
-         is_found_once(plan, shape, side);
+  const bool of_one_launch = probes_table(plan.match) && plan.gather == Gather::kCarried &&
+                             plan.transform == Transform::kNone && is_one_launch(shape);
+  return (of_one_launch || shape.any_row) && !side.is_build && columns::comes_alone(side.wanted);
 }
 
 // Whether a table marks the rows of a side, in the place of writing them: build rows by one of
 // their key that probe rows find.
-bool is_marked_by_table(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
-  const bool are_written = !side.is_build && (side.wanted == columns::RowsOfSide::kMatched ||
-                                              finds_unmatched(plan, shape, side));
-  return has_any_row(plan, shape) && columns::comes_alone(side.wanted) && !are_written;
+bool is_marked_by_table(const JoinShape& shape, const SideOfKind& side) {
+  const bool are_written =
+      !side.is_build && (side.wanted == columns::RowsOfSide::kMatched || shape.finds_unmatched);
+  return shape.any_row && columns::comes_alone(side.wanted) && !are_written;
 }
 
 // Where nobody looked half of the rows may have no match.
@@ -154,8 +136,8 @@ Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& 
   if (side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side)) {
     return set_cost(plan, shape, side, facts);
   }
-  if (finds_unmatched(plan, shape, side)) return {};
-  if (is_marked_by_table(plan, shape, side)) return found_cost(shape, side, facts);
+  if (!side.is_build && shape.finds_unmatched) return {};
+  if (is_marked_by_table(shape, side)) return found_cost(shape, side, facts);
   const bool once = sets || is_found_once(plan, shape, side);
   Cost cost = marks_cost(plan, shape, side, once ? side.matched : shape.pairs, facts);
   cost += fetch_cost(side.side, rows_alone(shape, side), facts);
@@ -203,11 +185,11 @@ JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
       made.pairs = made.matching_rows;
       made.sample.rows_per_match = 1;
       made.sample.heaviest_build_key = 0;
-      if (finds_unmatched(plan, shape, side)) {
+      if (shape.finds_unmatched) {
         made.pairs = made.matching_rows = rows_alone(shape, side);
       }
     }
-    if (is_marked_by_table(plan, shape, side)) {
+    if (is_marked_by_table(shape, side)) {
       made.pairs = made.matching_rows = 0;
       made.want_pairs = false;
       made.sample.rows_per_match = 1;

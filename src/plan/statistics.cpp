@@ -184,7 +184,8 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   const auto lies_in_order = [](const DrawnKeys& drawn) {
     return drawn.valid > 1 && drawn.descents == 0;
   };
-  statistics.lies_in_order = lies_in_order(found.build) && lies_in_order(found.probe);
+  statistics.build_in_order = lies_in_order(found.build);
+  statistics.lies_in_order = statistics.build_in_order && lies_in_order(found.probe);
 
   KeyBounds build = found.build.bounds;
   if (found.counted) build.add(found.scanned);

@@ -1,0 +1,22 @@
+#include "src/plan/any_row.hpp"
+
+#include "kernels/limits.hpp"
+
+namespace gpujoin::plan {
+
+bool takes_any_row(const JoinPlan& plan, const PlanRequest& request) {
+  const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
+  return columns::comes_alone(request.kind) && !request.joins_pairs && !request.residual &&
+         probes_table(plan.match) && plan.gather == Gather::kCarried &&
+         plan.transform == Transform::kNone && plan.keys != Keys::kHashed &&
+         plan.transfer != Transfer::kProbeChunks && rows > kernels::kSmallTableRows;
+}
+
+bool finds_unmatched(const JoinPlan& plan, const PlanRequest& request) {
+  const bool probes_left = plan.build_side != Side::kLeft;
+  const SideStatistics& probe = probes_left ? request.left : request.right;
+  return columns::rows_of(request.kind, probes_left) == columns::RowsOfSide::kUnmatchedOnly &&
+         !probe.key_nullable && plan.filter == Filter::kNone && takes_any_row(plan, request);
+}
+
+}  // namespace gpujoin::plan
