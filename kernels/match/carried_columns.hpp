@@ -112,7 +112,7 @@ struct TableJoin {
   uint32_t probe_rows;
   ValidityBits probe_present;             // rows without a bit have NULL keys, and no match
   bool unmatched;                         // rows without a match come out, and no others
-  const uint32_t* has_duplicates;         // not 0: the join is not done
+  const uint32_t* has_duplicates;         // not 0: the join is not done; null: it is
   const void* packed_rows;                // of the build side by place, or null
   uint8_t packed_words[kCarriedColumns];  // the first word of each build column in its row
   CarriedCounters* counters;

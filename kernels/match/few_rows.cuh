@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
                     unsigned long long* answer) {
   constexpr int kItems = kItemsOf<kWidth, Finder>;
   if (blockIdx.x == 0 && threadIdx.x == 0) state->started = nanoseconds();
-  bool const repeats = *join.has_duplicates != 0;
+  bool const repeats = join.has_duplicates != nullptr && *join.has_duplicates != 0;
   if (!repeats) {
     write_whole_columns<kTableThreads, kWidth, kItems, Row>(join, finder, &state->rows);
   }

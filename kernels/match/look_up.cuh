@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
                    const __grid_constant__ Finder finder) {
   constexpr int kItems = kItemsOf<kWidth, Finder>;
   constexpr uint32_t kBatch = 32 * kItems;
-  if (*join.has_duplicates != 0) return;
+  if (join.has_duplicates != nullptr && *join.has_duplicates != 0) return;
   unsigned long long found = 0;
   LaneRows<typename Finder::Key, kItems> rows;
   // A sector of a target is written once for each slice.

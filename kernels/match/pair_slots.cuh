@@ -52,8 +52,9 @@ struct PairTable {
 
 // values: what slots name in the place of build rows, of 4-byte keys, which are not compared in
 // their column; null: the rows. A key and a value that look like a free slot together count as a
-// key that repeats. kAnyRow: one of a key's rows stands for all; values null.
-template <typename Key, bool kAnyRow>
+// key that repeats. kAnyRow: one of a key's rows stands for all; values null. kLooksFirst: as of
+// hash_rows.
+template <typename Key, bool kAnyRow, bool kLooksFirst>
 __global__ void __launch_bounds__(kStreamThreads)
     build_pair_table_kernel(PairTable<Key> table, const uint32_t* __restrict__ values,
                             uint32_t rows, uint32_t* has_duplicates) {
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     are_rows |= 1U << item;
   }
   if constexpr (kAnyRow) {
-    hash_rows<true>(table, keys, named, are_rows);
+    hash_rows<kLooksFirst>(table, keys, named, are_rows);
     return;
   }
   // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.

@@ -94,7 +94,9 @@ __global__ void __launch_bounds__(kStreamThreads)
     if (is_placed[item]) own[item] = keys[row];
   }
   // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.
-  if (is_set_by_now(has_duplicates)) return;
+  bool may_repeat = false;
+  if constexpr (requires { table.any_row; }) may_repeat = table.any_row;
+  if (!may_repeat && is_set_by_now(has_duplicates)) return;
   bool const repeats = table.take(own, slice, places, is_placed);
   if (repeats) *has_duplicates = 1;
   write_columns(columns, tile, places, is_placed);

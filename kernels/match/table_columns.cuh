@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
   __shared__ CarriedPlaces::Shared places;
   __shared__ std::conditional_t<kBuffers, TableBuffer<Key, kItems>, NoRow>
       buffers[kTableThreads / 32];
-  if (*join.has_duplicates != 0) return;
+  if (join.has_duplicates != nullptr && *join.has_duplicates != 0) return;
   if (threadIdx.x == 0) CarriedPlaces::start(places);
   block_sync();
   auto& buffer = buffers[threadIdx.x / 32];

@@ -34,7 +34,9 @@ struct JoinStep {
   // Of keys that may be the build side's; null: nothing is known.
   const SeenKeys* seen = nullptr;
   // Only whether rows have a match is asked for, which any build row of a key tells.
+  // has_heavy_keys: one of them may have a large part of the build rows.
   bool any_row = false;
+  bool has_heavy_keys = true;
   // Of the build keys as they are that a scan read; null: none did. Others may lie beyond it.
   const plan::KeyRange* drawn = nullptr;
 

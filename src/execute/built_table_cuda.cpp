@@ -125,8 +125,11 @@ std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<G
   if (step.seen != nullptr && step.seen->keys == keys.keys && step.seen->rows == keys.rows) {
     keys.range = &step.seen->range;
   }
+  match::RowsOfKey const key_rows = !any_row              ? match::RowsOfKey::kOnlyOne
+                                    : step.has_heavy_keys ? match::RowsOfKey::kAnyOfMany
+                                                          : match::RowsOfKey::kAny;
   auto table = match::make_table(step.queue, step.plan, side->key_width(), keys,
-                                 side->table_columns(), any_row);
+                                 side->table_columns(), key_rows);
   if (table == nullptr) return nullptr;
   return std::make_unique<BuiltTable>(std::move(side), std::move(table), any_row);
 }

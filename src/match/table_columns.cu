@@ -108,7 +108,7 @@ using TablePointer = std::unique_ptr<const ColumnTable>;
 
 template <typename Key>
 TablePointer hashed_table(base::Queue& queue, const TableSide& build, Columns columns,
-                          bool any_row) {
+                          RowsOfKey key_rows) {
   using Finder = kernels::FindPairRows<Key>;
   auto made = std::make_unique<TableOf<Finder, kernels::NoRow>>();
   const uint32_t* const values = sizeof(Key) == 4 ? take_lone_value(&columns) : nullptr;
@@ -121,8 +121,11 @@ TablePointer hashed_table(base::Queue& queue, const TableSide& build, Columns co
         "clearing the hash table");
   made->finder = {{table.as<unsigned long long>(), static_cast<uint32_t>(slots - 1),
                    static_cast<const Key*>(build.keys)}};
-  auto const kernel = any_row ? kernels::build_pair_table_kernel<Key, true>
-                              : kernels::build_pair_table_kernel<Key, false>;
+  made->any_row = key_rows != RowsOfKey::kOnlyOne;
+  auto const kernel = !made->any_row ? kernels::build_pair_table_kernel<Key, false, false>
+                      : key_rows == RowsOfKey::kAny
+                          ? kernels::build_pair_table_kernel<Key, true, false>
+                          : kernels::build_pair_table_kernel<Key, true, true>;
   kernel<<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(queue)>>>(
       made->finder.table, values, build.rows, made->has_duplicates.template as<uint32_t>());
   check(cudaGetLastError(), "building a hash table");
@@ -215,7 +218,7 @@ kernels::FindPlaces<Key> find_places(const transform::KeyPlaces& range, bool is_
                                      uint32_t* present, uint64_t slices, bool near) {
   uint64_t const slice_places = (range.places + slices - 1) / slices;
   return {{static_cast<Key>(range.low), range.shift, static_cast<uint32_t>(range.places), present,
-           is_full, static_cast<uint32_t>(slice_places), near, false},
+           is_full, static_cast<uint32_t>(slice_places), near, false, false, nullptr},
           static_cast<uint32_t>((range.places + slice_places - 1) / slice_places)};
 }
 
@@ -285,7 +288,7 @@ void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, Places places, PlacesOfNeighbours neighbours,
-                         bool any_row = false) {
+                         RowsOfKey key_rows = RowsOfKey::kOnlyOne) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
   bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
@@ -295,10 +298,13 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
       Memory::kDevice, kFlagWords * sizeof(uint32_t) + vectors_of(range.places) * sizeof(uint4),
       "bits of the keys that there are");
   auto* const flag = made->has_duplicates.template as<uint32_t>();
-  bool const is_full = !any_row && range.places == build.rows;
-  made->finder =
-      find_places<Key>(range, is_full, flag + kFlagWords, slices_of(places.bytes(), near), near);
-  made->finder.table.any_row = any_row;
+  made->any_row = key_rows != RowsOfKey::kOnlyOne;
+  bool const may_be_full = range.places == build.rows;
+  made->finder = find_places<Key>(range, may_be_full && !made->any_row, flag + kFlagWords,
+                                  slices_of(places.bytes(), near), near);
+  made->finder.table.any_row = made->any_row;
+  made->finder.table.looks_first = key_rows == RowsOfKey::kAnyOfMany;
+  if (may_be_full && made->any_row) made->finder.table.repeats = flag;
   place_rows(queue, made->finder, range, build, places, neighbours, made->has_duplicates);
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;
@@ -310,7 +316,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
 template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, const Columns& columns,
-                         PlacesOfNeighbours neighbours, bool any_row) {
+                         PlacesOfNeighbours neighbours, RowsOfKey key_rows) {
   bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
   // Side by side the columns of a row are one access at random.
   if (range.in_order && (near || columns.size() <= 1)) {
@@ -320,7 +326,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   switch (places.placed.row_width) {
     case 0:
       return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), neighbours,
-                                              any_row);
+                                              key_rows);
     case 8:
       return place_table<Key, uint2>(queue, range, build, std::move(places), neighbours);
     default:
@@ -336,7 +342,8 @@ bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
 
 std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::JoinPlan& plan,
                                               int32_t key_width, const TableSide& build,
-                                              const Columns& columns, bool any_row) {
+                                              const Columns& columns, RowsOfKey key_rows) {
+  bool const any_row = key_rows != RowsOfKey::kOnlyOne;
   if (any_row && !columns.empty()) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "columns of build rows of which any will do");
   }
@@ -351,7 +358,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     if (!direct) return nullptr;
     if (range.places < build.rows && !any_row) return std::make_unique<RepeatedKeys>();
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(queue, range, build, columns, plan.neighbours, any_row);
+      return place_table<decltype(zero)>(queue, range, build, columns, plan.neighbours, key_rows);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;
@@ -361,7 +368,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     bool const beside_key =
         packed.width == kernels::kRowSlotBytes && base::traffic::fits_row_slots(build.rows);
     return beside_key ? row_slot_table<Key>(queue, build, columns, packed)
-                      : hashed_table<Key>(queue, build, columns, any_row);
+                      : hashed_table<Key>(queue, build, columns, key_rows);
   });
 }
 

@@ -33,6 +33,10 @@ struct ProbedRows : WrittenRows {
   double milliseconds = 0;  // of a launch that tells its own time; 0: events do
 };
 
+// Build rows of one key: only one, or the join is in vain; any stands for all; the same, and a key
+// may have a large part of all rows.
+enum class RowsOfKey { kOnlyOne, kAny, kAnyOfMany };
+
 // Which probe rows come out: those that have a match, or the others.
 enum class ProbeRows { kMatched, kUnmatched };
 
@@ -70,12 +74,11 @@ class ColumnTable {
 };
 
 // The table that plan.match names, queued on the stream. Null: the build keys are too far apart for
-// direct_table, or more than a hashed table has slots for. any_row: of repeated build keys one row
-// stands for all, and no build column is put out.
+// direct_table, or more than a hashed table has slots for. Of any row no build column is put out.
 std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::JoinPlan& plan,
                                               int32_t key_width, const TableSide& build,
                                               const std::vector<TableColumn>& columns,
-                                              bool any_row = false);
+                                              RowsOfKey key_rows = RowsOfKey::kOnlyOne);
 
 // Whether there are so few rows that small_table.hpp joins them in one launch, or none on a side.
 bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows);

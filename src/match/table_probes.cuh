@@ -181,9 +181,8 @@ std::optional<ProbedRows> probe_in_chunks(base::Queue& queue, uint64_t expected_
     kernel<<<blocks, kernels::kTableThreads, 0, base::stream_of(queue)>>>(args, finder);
     base::check(cudaGetLastError(), "probing a table");
     bool const done = columns.collect();
-    if (columns.rows() == 0 && base::read_back(queue, probe.has_duplicates) != 0) {
-      return std::nullopt;
-    }
+    bool const may_be_in_vain = columns.rows() == 0 && probe.has_duplicates != nullptr;
+    if (may_be_in_vain && base::read_back(queue, probe.has_duplicates) != 0) return std::nullopt;
     if (done) return ProbedRows{columns.finish()};
     columns.require(blocks);
   }
@@ -245,13 +244,14 @@ class TableOf final : public ColumnTable {
   Finder finder;
   std::vector<const void*> sources;  // of each output that is a build column, where probes read it
   base::Buffer has_duplicates;
+  bool any_row = false;  // of a key will do: they may repeat
   const void* packed_rows = nullptr;
   PackedRow packed;
   std::vector<base::Buffer> memory;
 
  private:
   Probe seen_by(const TableSide& probe, ProbeRows wanted) const {
-    return {probe, has_duplicates.as<uint32_t>(), packed_rows, packed, wanted};
+    return {probe, any_row ? nullptr : has_duplicates.as<uint32_t>(), packed_rows, packed, wanted};
   }
 
   void name_sources(Outputs* outputs) const {

@@ -87,9 +87,10 @@ constexpr double kDirectReads = 0.55;
 // 0.91 and 3.96 ms; of 2^25 x 2^27, in four, 4.65.
 constexpr double kDirectStore = 0.43;
 constexpr double kFurtherSlice = 0.7;
-// Of bits alone, keys of 13, 33 and 134 million rows in 4, 4 and 16 MiB: 15, 16 and 16 ps a row,
-// and 5 of each that asks.
-constexpr double kBitStore = 0.5;
+// Of bits alone, keys of 13, 33 and 134 million rows in 4, 4 and 16 MiB: 15, 16 and 16 ps a row
+// where they are looked at first, 10 where they are not, and 5 of each that asks.
+constexpr double kBitStore = 0.33;
+constexpr double kBitStoreOfHeavy = 0.5;
 constexpr double kBitReads = 0.9;
 constexpr double kBitReadsBesideValues = 0.3;
 constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
@@ -152,10 +153,11 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
           ? 1
           : std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
   const double words = static_cast<double>(1 + std::max(columns, (width + 3) / 4));
+  const bool is_heavy = !shape.sample.sampled || shape.sample.heavy_build_share > 0;
   const double stores =
       build * (is_small ? kSmallExchange
                : row.columns == 0
-                   ? kBitStore
+                   ? (is_heavy ? kBitStoreOfHeavy : kBitStore)
                    : words * kDirectStore * (1 + kFurtherSlice * static_cast<double>(slices - 1)));
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, slice, facts),
                is_small ? kSmallBuildLaunches : kDirectBuildLaunches};
@@ -164,7 +166,8 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   }
   const double probe = static_cast<double>(shape.probe_rows);
   // Whether a place is taken is asked where not all are, or keys may repeat. The bits are few.
-  const bool may_be_free = row.columns == 0 || places > shape.build_rows + shape.build_rows / 64;
+  const bool may_be_free =
+      (row.columns == 0 && shape.keys_repeat) || places > shape.build_rows + shape.build_rows / 64;
   const double asked = is_small || may_be_free ? probe : 0;
   const double asking = is_small || row.columns != 0 ? kBitReadsBesideValues : kBitReads;
   const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));

@@ -75,6 +75,7 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           request.pairs,
           names_table(request),
           request.joins_pairs ? columns::JoinKind::kInner : request.kind,
+          !seen.sampled || seen.rows_per_match > 1.01,
           takes_any_row(plan, request),
           finds_unmatched(plan, request)};
 }

@@ -25,6 +25,7 @@ struct JoinShape {
   bool want_pairs;
   bool names_table;        // the caller does
   columns::JoinKind kind;  // inner where all pairs are asked for
+  bool keys_repeat;        // of the build side, or nobody looked
   bool any_row;            // any_row.hpp
   bool finds_unmatched;
 };

@@ -27,21 +27,28 @@ plan::JoinPlan plan_of(Match match, PlacesOfNeighbours neighbours) {
   return plan;
 }
 
-// heavy: the share of the build rows that have one key. in_order: both sides' rows are.
+// Every key comes as often as any other, or once more: as many rows as keys have each one.
+constexpr double kEven = -1;
+
+// heavy: the share of the build rows that have one key, or kEven. in_order: both sides' rows are.
 template <typename Key>
 void expect_rows(base::Queue& queue, Match match, PlacesOfNeighbours neighbours,
-                 uint32_t build_rows, uint32_t probe_rows, uint64_t keys, Key stride, double heavy,
-                 bool in_order) {
+                 match::RowsOfKey key_rows, uint32_t build_rows, uint32_t probe_rows, uint64_t keys,
+                 Key stride, double heavy, bool in_order) {
   SCOPED_TRACE(std::to_string(build_rows) + " x " + std::to_string(probe_rows) + " rows of " +
                std::to_string(sizeof(Key)) + " bytes, " + std::to_string(keys) + " keys, heavy " +
                std::to_string(heavy) + (in_order ? ", in order" : "") + ", neighbours " +
-               std::to_string(static_cast<int>(neighbours)));
+               std::to_string(static_cast<int>(neighbours)) + ", rows of a key " +
+               std::to_string(static_cast<int>(key_rows)));
   std::mt19937_64 random(build_rows + 3 * probe_rows + keys);
-  std::bernoulli_distribution is_heavy(heavy);
+  std::bernoulli_distribution is_heavy(std::max(heavy, 0.0));
   auto const key_of = [&](uint64_t number) { return static_cast<Key>(number * stride + 1000); };
   std::vector<Key> build(build_rows);
   std::vector<Key> probe(probe_rows);
-  for (Key& key : build) key = key_of(is_heavy(random) ? keys / 3 : random() % keys);
+  for (size_t row = 0; row < build.size(); ++row) {
+    uint64_t const number = heavy == kEven ? row * 7919 % keys : random() % keys;
+    build[row] = key_of(is_heavy(random) ? keys / 3 : number);
+  }
   for (Key& key : probe) key = key_of(random() % (2 * keys));
   if (in_order) {
     std::sort(build.begin(), build.end());
@@ -58,7 +65,7 @@ void expect_rows(base::Queue& queue, Match match, PlacesOfNeighbours neighbours,
   match::TableSide const of_build = {build_keys.data(), build_rows, {}, nullptr};
   match::TableSide const of_probe = {probe_keys.data(), probe_rows, {}, nullptr};
   auto const table =
-      match::make_table(queue, plan_of(match, neighbours), sizeof(Key), of_build, {}, true);
+      match::make_table(queue, plan_of(match, neighbours), sizeof(Key), of_build, {}, key_rows);
   ASSERT_NE(table, nullptr);
   for (auto const wanted : {match::ProbeRows::kMatched, match::ProbeRows::kUnmatched}) {
     std::vector<uint32_t> const& rows = expected[wanted == match::ProbeRows::kMatched ? 0 : 1];
@@ -89,17 +96,21 @@ void expect_rows(base::Queue& queue, Match match, PlacesOfNeighbours neighbours,
 
 template <typename Key>
 void expect_rows_of_all(base::Queue& queue, Match match, Key stride) {
-  for (PlacesOfNeighbours const neighbours :
-       {PlacesOfNeighbours::kAnywhere, PlacesOfNeighbours::kNear,
-        PlacesOfNeighbours::kInFewSlices}) {
-    for (double const heavy : {0.0, 0.7}) {
+  using match::RowsOfKey;
+  for (auto const& [neighbours, key_rows] :
+       {std::pair{PlacesOfNeighbours::kAnywhere, RowsOfKey::kAny},
+        {PlacesOfNeighbours::kAnywhere, RowsOfKey::kAnyOfMany},
+        {PlacesOfNeighbours::kNear, RowsOfKey::kAny},
+        {PlacesOfNeighbours::kInFewSlices, RowsOfKey::kAnyOfMany}}) {
+    for (double const heavy : {kEven, 0.0, 0.7}) {
       for (bool const in_order : {false, true}) {
         // Few build rows, few probe rows, more of both than keys, as many rows as keys.
         for (auto const& [build, probe, keys] : {std::tuple{1000U, 700'000U, 900U},
                                                  {300'000U, 5000U, 100'000U},
                                                  {2'500'000U, 900'000U, 70'000U},
                                                  {400'000U, 400'000U, 400'000U}}) {
-          expect_rows<Key>(queue, match, neighbours, build, probe, keys, stride, heavy, in_order);
+          expect_rows<Key>(queue, match, neighbours, key_rows, build, probe, keys, stride, heavy,
+                           in_order);
           if (::testing::Test::HasFailure()) return;
         }
       }
@@ -122,7 +133,9 @@ TEST_F(AnyRow, HasNoColumns) {
   base::Buffer const keys = upload(queue(), std::vector<uint32_t>{1, 2, 2});
   match::TableSide const build = {keys.data(), 3, {}, nullptr};
   plan::JoinPlan const plan = plan_of(Match::kDirectTable, PlacesOfNeighbours::kAnywhere);
-  EXPECT_THROW(match::make_table(queue(), plan, 4, build, {{keys.data(), 4}}, true), base::Error);
+  EXPECT_THROW(
+      match::make_table(queue(), plan, 4, build, {{keys.data(), 4}}, match::RowsOfKey::kAny),
+      base::Error);
 }
 
 }  // namespace
