@@ -29,12 +29,12 @@ struct DirectTable : KeySteps<KeyType> {
   bool is_near;  // rows near each other have places near each other, often bits of one word
   // Any row of a key will do: only that a key is there is known, not its row.
   bool any_row;
-  // Of these one may come very often: its bit is looked at before it is set, since an address takes
-  // 0.6e9 atomics a second. H200, 2^27 rows of keys that come seldom: 2.2 ms with the look, 1.4
-  // without.
+  // Of these one may come often: its bit is looked at before it is set, since an address takes
+  // 0.6e9 atomics a second. H200, 2^27 rows of keys that come once: 2.2 ms with the look, 1.4
+  // without. Then there are no columns to place.
   bool looks_first;
-  // Of any row, as many places as rows: whether a key repeats, and so not every place has its key;
-  // else null.
+  // Of any row that is not looked at first, as many places as rows: whether a key repeats, and so
+  // not every place has its key; else null.
   const uint32_t* repeats;
 
   __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
@@ -47,6 +47,10 @@ struct DirectTable : KeySteps<KeyType> {
   __device__ bool take(const KeyType (&keys)[kItems], uint32_t slice, uint32_t (&taken)[kItems],
                        bool (&are_placed)[kItems]) const {
     if (is_near && shares_words(keys[0], are_placed[0])) return take_near(keys, taken, are_placed);
+    if (looks_first) {
+      set_looked(keys, slice, are_placed);
+      return false;
+    }
     bool repeats = false;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
@@ -54,16 +58,26 @@ struct DirectTable : KeySteps<KeyType> {
       taken[item] = static_cast<uint32_t>(this->place_of(keys[item]));
       are_placed[item] = is_of_slice(taken[item], slice);
       if (!are_placed[item]) continue;
-      repeats |= set_bits(taken[item] / 32, 1U << taken[item] % 32);
+      uint32_t const bit = 1U << taken[item] % 32;
+      repeats |= (atomicOr(&present[taken[item] / 32], bit) & bit) != 0;
     }
     return repeats;
   }
 
  private:
-  // Whether some were set.
-  __device__ __forceinline__ bool set_bits(uint32_t word, uint32_t bits) const {
-    if (looks_first && (__ldcg(&present[word]) & bits) == bits) return true;
-    return (atomicOr(&present[word], bits) & bits) != 0;
+  // Bits that are looked at first, row by row, so that a key which comes often is seen soon. No
+  // answer is waited for.
+  template <int kItems>
+  __device__ void set_looked(const KeyType (&keys)[kItems], uint32_t slice,
+                             const bool (&are_placed)[kItems]) const {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if (!are_placed[item]) continue;
+      auto const place = static_cast<uint32_t>(this->place_of(keys[item]));
+      if (!is_of_slice(place, slice)) continue;
+      uint32_t const bit = 1U << place % 32;
+      if ((__ldcg(&present[place / 32]) & bit) == 0) atomicOr(&present[place / 32], bit);
+    }
   }
   // Whether many of a warp's rows have places in a few words. Those of a side that is shuffled
   // within blocks are near and have none together: to look for them takes three times what the
@@ -92,7 +106,9 @@ struct DirectTable : KeySteps<KeyType> {
       uint32_t const bits = __reduce_or_sync(same, 1U << taken[item] % 32);
       bool const is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32);
       if (!is_placed || !is_first) continue;
-      repeats |= set_bits(word, bits) || __popc(bits) != __popc(same);
+      bool const are_set = looks_first && (__ldcg(&present[word]) & bits) == bits;
+      repeats |=
+          are_set || (atomicOr(&present[word], bits) & bits) != 0 || __popc(bits) != __popc(same);
     }
     return repeats;
   }

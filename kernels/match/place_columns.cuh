@@ -98,7 +98,12 @@ __global__ void __launch_bounds__(kStreamThreads)
   if constexpr (requires { table.any_row; }) may_repeat = table.any_row;
   if (!may_repeat && is_set_by_now(has_duplicates)) return;
   bool const repeats = table.take(own, slice, places, is_placed);
-  if (repeats) *has_duplicates = 1;
+  if (!may_repeat) {
+    if (repeats) *has_duplicates = 1;
+  } else if (__any_sync(0xffffffffU, repeats) && threadIdx.x % 32 == 0 && *has_duplicates == 0) {
+    // So few tell it, of all those that see it, that they do not queue up at one address.
+    *has_duplicates = 1;
+  }
   write_columns(columns, tile, places, is_placed);
 }
 

@@ -304,7 +304,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                                   slices_of(places.bytes(), near), near);
   made->finder.table.any_row = made->any_row;
   made->finder.table.looks_first = key_rows == RowsOfKey::kAnyOfMany;
-  if (may_be_full && made->any_row) made->finder.table.repeats = flag;
+  if (may_be_full && key_rows == RowsOfKey::kAny) made->finder.table.repeats = flag;
   place_rows(queue, made->finder, range, build, places, neighbours, made->has_duplicates);
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;

@@ -90,7 +90,7 @@ constexpr double kFurtherSlice = 0.7;
 // Of bits alone, keys of 13, 33 and 134 million rows in 4, 4 and 16 MiB: 15, 16 and 16 ps a row
 // where they are looked at first, 10 where they are not, and 5 of each that asks.
 constexpr double kBitStore = 0.33;
-constexpr double kBitStoreOfHeavy = 0.5;
+constexpr double kBitStoreOfMany = 0.5;
 constexpr double kBitReads = 0.9;
 constexpr double kBitReadsBesideValues = 0.3;
 constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
@@ -153,11 +153,10 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
           ? 1
           : std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
   const double words = static_cast<double>(1 + std::max(columns, (width + 3) / 4));
-  const bool is_heavy = !shape.sample.sampled || shape.sample.heavy_build_share > 0;
   const double stores =
       build * (is_small ? kSmallExchange
                : row.columns == 0
-                   ? (is_heavy ? kBitStoreOfHeavy : kBitStore)
+                   ? (shape.keys_repeat ? kBitStoreOfMany : kBitStore)
                    : words * kDirectStore * (1 + kFurtherSlice * static_cast<double>(slices - 1)));
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, slice, facts),
                is_small ? kSmallBuildLaunches : kDirectBuildLaunches};
@@ -210,8 +209,10 @@ Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
   // bytes take 0.42, 2.51 and 0.55.
   constexpr double kSlowdown = 1.05;
   constexpr int32_t kProbeLaunches = 4;
+  // Rows of a side that nobody scanned may have places that are not quite in their order.
+  constexpr double kUnscanned = 1.03;
   return cost += {asked,
-                  kSlowdown * stream_seconds(streams, facts) +
+                  kSlowdown * (shape.is_scanned ? 1 : kUnscanned) * stream_seconds(streams, facts) +
                       kTableRowSeconds * static_cast<double>(shape.probe_rows),
                   kProbeLaunches};
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "src/plan/any_row.hpp"
-#include "src/plan/join_shape.hpp"
 #include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::plan {
@@ -48,18 +47,13 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
 
 namespace {
 
-// Of the probe side, with the same margin; all of them where nobody counted.
+// Of the probe side, with the same margin; all of them where nobody counted how many have a match:
+// of the side that is scanned no more is known than how many may have one.
 int64_t unmatched_rows(const JoinPlan& plan, const PlanRequest& request,
                        const SampleStatistics& sample) {
-  const bool probes_left = plan.build_side != Side::kLeft;
-  const int64_t rows = (probes_left ? request.left : request.right).rows;
-  const int64_t build_rows = (probes_left ? request.right : request.left).rows;
-  if (!sample.counted) return rows;
-  const bool as_sampled = plan.build_side == build_side_of(request);
-  const double ratio =
-      as_sampled ? sample.match_ratio
-                 : turned_round(sample, static_cast<double>(rows), static_cast<double>(build_rows))
-                       .match_ratio;
+  const int64_t rows = (plan.build_side == Side::kLeft ? request.right : request.left).rows;
+  if (!sample.counted || plan.build_side != build_side_of(request)) return rows;
+  const double ratio = sample.match_ratio;
   const double deviation = std::sqrt(ratio * (1 - ratio) / kMarginDraws);
   const double others = 1 - std::max(0.0, ratio - 3 * deviation - 3 / kMarginDraws);
   return std::min(rows, static_cast<int64_t>(std::ceil(others * static_cast<double>(rows))));

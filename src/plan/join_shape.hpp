@@ -25,7 +25,8 @@ struct JoinShape {
   bool want_pairs;
   bool names_table;        // the caller does
   columns::JoinKind kind;  // inner where all pairs are asked for
-  bool keys_repeat;        // of the build side, or nobody looked
+  bool keys_repeat;        // of the build side, or nobody scanned them
+  bool is_scanned;         // the build side is the one of which a sample says most
   bool any_row;            // any_row.hpp
   bool finds_unmatched;
 };
