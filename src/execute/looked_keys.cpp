@@ -36,10 +36,4 @@ std::optional<SeenKeys> keys_seen_by_look(const PlannedJoin& join, const plan::J
   return seen;
 }
 
-bool may_have_heavy_keys(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  plan::SampleStatistics const& sample = join.choice.sample;
-  return !sample.counted || plan.build_side != plan::build_side_of(join.request) ||
-         sample.rows_per_match > 1.01 || sample.heavy_build_share > 0;
-}
-
 }  // namespace gpujoin::execute

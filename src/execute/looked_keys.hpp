@@ -16,7 +16,4 @@ const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan&
 // tell. A table of them spares a launch and a wait.
 std::optional<SeenKeys> keys_seen_by_look(const PlannedJoin& join, const plan::JoinPlan& plan);
 
-// Whether a build key may have a large part of the rows: keys repeat, or nobody scanned them.
-bool may_have_heavy_keys(const PlannedJoin& join, const plan::JoinPlan& plan);
-
 }  // namespace gpujoin::execute

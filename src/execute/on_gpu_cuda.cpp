@@ -212,7 +212,7 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   std::optional<SeenKeys> const seen = keys_seen_by_look(join, plan);
   if (seen) step.seen = &*seen;
   step.any_row = plan::takes_any_row(plan, join.request);
-  step.has_heavy_keys = may_have_heavy_keys(join, plan);
+  step.has_heavy_keys = plan::keys_may_repeat(plan, join.request, join.choice.sample);
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {

@@ -84,19 +84,15 @@ std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder
   return WrittenRows{probe.rows.rows, probe.rows.rows, 1};
 }
 
-inline base::Buffer cleared_bits(base::Queue& queue, uint64_t rows, const char* what) {
-  base::Buffer bits =
-      queue.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, (rows + 31) / 32, what);
-  base::check(cudaMemsetAsync(bits.data(), 0, bits.bytes(), base::stream_of(queue)),
-              "clearing bits of rows");
-  return bits;
+inline base::Buffer bits_of(base::Queue& queue, uint64_t rows, const char* what) {
+  return queue.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, (rows + 31) / 32, what);
 }
 
 // Those whose bit is set of what they find. found: null: all that find something.
 template <typename Finder>
 base::Buffer tell_found_rows(base::Queue& queue, const Finder& finder, const Probe& rows,
                              const uint32_t* found) {
-  base::Buffer marks = cleared_bits(queue, rows.rows.rows, "marks of rows");
+  base::Buffer marks = bits_of(queue, rows.rows.rows, "marks of rows");
   if (rows.rows.rows == 0) return marks;
   queue.check_cancelled();
   auto const tell = kernels::tell_found_kernel<Finder>;
@@ -111,7 +107,9 @@ base::Buffer tell_found_rows(base::Queue& queue, const Finder& finder, const Pro
 template <typename Finder>
 base::Buffer mark_found_rows(base::Queue& queue, const Finder& finder, uint64_t places,
                              const Probe& probe) {
-  base::Buffer found = cleared_bits(queue, places, "bits of the build rows that were found");
+  base::Buffer found = bits_of(queue, places, "bits of the build rows that were found");
+  base::check(cudaMemsetAsync(found.data(), 0, found.bytes(), base::stream_of(queue)),
+              "clearing bits of build rows");
   if (probe.rows.rows == 0) return found;
   queue.check_cancelled();
   auto const mark = kernels::mark_found_kernel<Finder>;

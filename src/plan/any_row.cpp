@@ -12,6 +12,12 @@ bool takes_any_row(const JoinPlan& plan, const PlanRequest& request) {
          plan.transfer != Transfer::kProbeChunks && rows > kernels::kSmallTableRows;
 }
 
+bool keys_may_repeat(const JoinPlan& plan, const PlanRequest& request,
+                     const SampleStatistics& sample) {
+  return !sample.counted || plan.build_side != build_side_of(request) ||
+         sample.rows_per_match > 1.01 || sample.heavy_build_share > 0;
+}
+
 bool finds_unmatched(const JoinPlan& plan, const PlanRequest& request) {
   const bool probes_left = plan.build_side != Side::kLeft;
   const SideStatistics& probe = probes_left ? request.left : request.right;

@@ -11,6 +11,11 @@ namespace gpujoin::plan {
 // side, and further probe sides, have tables of unique keys.
 bool takes_any_row(const JoinPlan& plan, const PlanRequest& request);
 
+// Whether a plan's build keys may repeat, and one may have a large part of the rows: a sample says
+// so, or nobody scanned them.
+bool keys_may_repeat(const JoinPlan& plan, const PlanRequest& request,
+                     const SampleStatistics& sample);
+
 // Whether its probe writes the rows without a match. Rows with NULL keys would be put out with keys
 // as they lie.
 bool finds_unmatched(const JoinPlan& plan, const PlanRequest& request);

@@ -225,9 +225,10 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
                             plan.transfer != Transfer::kProbeChunks;
     if (!one_launch) list.after_scattered_places();
     // What a filter leaves may be few, for which the rule is that of one launch.
-    const bool may_repeat = takes_any_row(plan, request) && plan.filter == Filter::kNone;
-    if (!may_repeat) list.after_repeated_keys(one_launch);
-    if (!may_repeat) list.after_unsuited_keys(Finding::kKeysRepeat);
+    if (!takes_any_row(plan, request) || plan.filter != Filter::kNone) {
+      list.after_repeated_keys(one_launch);
+      list.after_unsuited_keys(Finding::kKeysRepeat);
+    }
   }
   if (plan.match == Match::kMergeTiles) list.after_unsuited_keys(Finding::kKeysUnordered);
   if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();

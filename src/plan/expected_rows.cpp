@@ -14,6 +14,19 @@ namespace {
 // No less room than so many draws would need of a scan of all rows.
 constexpr double kMarginDraws = 1024;
 
+double deviation_of(double ratio) { return std::sqrt(ratio * (1 - ratio) / kMarginDraws); }
+
+// Rows of the probe side without a match, and a margin; all of them where nobody counted how many
+// have one: of the side that is scanned no more is known than how many may have.
+int64_t unmatched_rows(const JoinPlan& plan, const PlanRequest& request,
+                       const SampleStatistics& sample) {
+  const int64_t rows = (plan.build_side == Side::kLeft ? request.right : request.left).rows;
+  if (!sample.counted || plan.build_side != build_side_of(request)) return rows;
+  const double ratio = sample.match_ratio;
+  const double others = 1 - std::max(0.0, ratio - 3 * deviation_of(ratio) - 3 / kMarginDraws);
+  return std::min(rows, static_cast<int64_t>(std::ceil(others * static_cast<double>(rows))));
+}
+
 }  // namespace
 
 // The first output capacity: the estimate and three of its standard deviations, since a second
@@ -26,8 +39,7 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
   constexpr double kMultiplicityMargin = 1.06;
   double ratio = sample.match_ratio;
   if (sample.counted && probe_rows > kSamplePositions) {
-    const double deviation = std::sqrt(ratio * (1 - ratio) / kMarginDraws);
-    ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3 / kMarginDraws));
+    ratio = std::min(1.0, std::max(ratio + 3 * deviation_of(ratio), 3 / kMarginDraws));
   }
   // No match drawn says fewer than 3, each of which is seen in a part of the build rows only.
   const double fewest =
@@ -44,22 +56,6 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
   if (!repeats) room = std::min(room, rows * per_match);
   return static_cast<int64_t>(std::ceil(room + hot));
 }
-
-namespace {
-
-// Of the probe side, with the same margin; all of them where nobody counted how many have a match:
-// of the side that is scanned no more is known than how many may have one.
-int64_t unmatched_rows(const JoinPlan& plan, const PlanRequest& request,
-                       const SampleStatistics& sample) {
-  const int64_t rows = (plan.build_side == Side::kLeft ? request.right : request.left).rows;
-  if (!sample.counted || plan.build_side != build_side_of(request)) return rows;
-  const double ratio = sample.match_ratio;
-  const double deviation = std::sqrt(ratio * (1 - ratio) / kMarginDraws);
-  const double others = 1 - std::max(0.0, ratio - 3 * deviation - 3 / kMarginDraws);
-  return std::min(rows, static_cast<int64_t>(std::ceil(others * static_cast<double>(rows))));
-}
-
-}  // namespace
 
 // Of a plan that builds on the other side, whose keys are unique: of a probe side with hot keys the
 // scan sees no more than the fewest pairs that there may be (statistics.cpp), a sixth too few with

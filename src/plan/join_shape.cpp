@@ -75,7 +75,7 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           request.pairs,
           names_table(request),
           request.joins_pairs ? columns::JoinKind::kInner : request.kind,
-          !seen.counted || !as_sampled || seen.rows_per_match > 1.01 || seen.heavy_build_share > 0,
+          keys_may_repeat(plan, request, sample),
           as_sampled,
           takes_any_row(plan, request),
           finds_unmatched(plan, request)};

@@ -7,6 +7,7 @@
 
 #include "src/match/table_columns.hpp"
 #include "tests/gpu_fixture.hpp"
+#include "tests/match/table_plan.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -18,11 +19,7 @@ using plan::PlacesOfNeighbours;
 using AnyRow = GpuTest;
 
 plan::JoinPlan plan_of(Match match, PlacesOfNeighbours neighbours) {
-  plan::JoinPlan plan;
-  plan.device = plan::Device::kCuda;
-  plan.match = match;
-  plan.output = plan::Output::kBlockChunks;
-  plan.gather = plan::Gather::kCarried;
+  plan::JoinPlan plan = table_plan(match);
   plan.neighbours = neighbours;
   return plan;
 }

@@ -284,18 +284,22 @@ TEST_P(MatchParts, HaveUnitsOfAnyNumberOfRows) {
   }
 }
 
+void expect_repeats(base::Queue& queue, const Keys& keys, const Shape& shape,
+                    const PlaceParts& parts) {
+  Side const build(queue, keys.build, 4, {4}, true, 0);
+  Side const probe(queue, keys.probe, 4, {4}, true, 0);
+  std::vector<columns::Storage> targets;
+  EXPECT_FALSE(
+      join(queue, build, probe, 4, shape, parts, 1U << 16, shape.probe_rows, &targets).has_value());
+}
+
 TEST_P(MatchParts, TellRepeatedBuildKeys) {
   Shape const shape = {0, 0, 20000, 20000, 50000, 0};
   Keys keys = keys_of(shape, 1);
   for (size_t const row : {size_t{1}, size_t{10000}, size_t{19999}}) {
     Keys repeated = keys;
     repeated.build[row] = repeated.build[0];
-    Side const build(queue(), repeated.build, 4, {4}, true, 0);
-    Side const probe(queue(), repeated.probe, 4, {4}, true, 0);
-    std::vector<columns::Storage> targets;
-    EXPECT_FALSE(join(queue(), build, probe, 4, shape, parts_in(65, shape.places), 1U << 16,
-                      shape.probe_rows, &targets)
-                     .has_value());
+    expect_repeats(queue(), repeated, shape, parts_in(65, shape.places));
   }
 }
 
@@ -304,12 +308,7 @@ TEST_P(MatchParts, TellABuildKeyOfManyRows) {
   Shape const shape = {0, 0, 30000, 30000, 50000, 0};
   Keys keys = keys_of(shape, 1);
   std::fill_n(keys.build.begin(), 9000, keys.build[0]);
-  Side const build(queue(), keys.build, 4, {4}, true, 0);
-  Side const probe(queue(), keys.probe, 4, {4}, true, 0);
-  std::vector<columns::Storage> targets;
-  EXPECT_FALSE(join(queue(), build, probe, 4, shape, parts_in(3, shape.places), 1U << 16,
-                    shape.probe_rows, &targets)
-                   .has_value());
+  expect_repeats(queue(), keys, shape, parts_in(3, shape.places));
 }
 
 // Keys of 4 bytes from all over their numbers, the first and the last among them, in parts that are

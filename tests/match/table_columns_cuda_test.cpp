@@ -13,6 +13,7 @@
 #include "tests/gpu_fixture.hpp"
 #include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
+#include "tests/match/table_plan.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -232,11 +233,7 @@ class Side {
 };
 
 plan::JoinPlan plan_of(Match match, uint64_t expected_rows) {
-  plan::JoinPlan plan;
-  plan.device = plan::Device::kCuda;
-  plan.match = match;
-  plan.output = plan::Output::kBlockChunks;
-  plan.gather = plan::Gather::kCarried;
+  plan::JoinPlan plan = table_plan(match);
   plan.expected_rows = static_cast<int64_t>(expected_rows);
   return plan;
 }
