@@ -114,19 +114,22 @@ __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const
   LoadedKeys<kThreads, Key> const keys{join, unit};
   for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 2; i += kThreads) groups.starts[i] = 0;
   block_sync();
-  uint16_t ranks[kChunkItems<kThreads, Key>];
+  // Of two rows each: what a register holds.
+  uint32_t ranks[(kChunkItems<kThreads, Key> + 1) / 2] = {};
   keys.each([&](int item, uint32_t row, Key key) {
     uint32_t const bucket = carried_bucket(key, join.radix_bits);
     uint32_t const rows = keys.rows - (row - threadIdx.x % 32);  // of the warp
-    ranks[item] = static_cast<uint16_t>(
-        rank_in_bucket(groups, bucket, rows < 32 ? (1U << rows) - 1 : 0xffffffffU));
+    uint32_t const rank =
+        rank_in_bucket(groups, bucket, rows < 32 ? (1U << rows) - 1 : 0xffffffffU);
+    ranks[item / 2] |= rank << item % 2 * 16;
   });
   block_sync();
   sum_buckets<kThreads>(groups);
   block_sync();
   uint32_t const head = unit.build_first % kStageAlign;
   keys.each([&](int item, uint32_t i, Key key) {
-    uint32_t const at = groups.start_of(carried_bucket(key, join.radix_bits)) + ranks[item];
+    uint32_t const rank = ranks[item / 2] >> item % 2 * 16 & 0xffffU;
+    uint32_t const at = groups.start_of(carried_bucket(key, join.radix_bits)) + rank;
     groups.keys[at] = key;
     groups.rows[at] = static_cast<uint16_t>(head + i);
   });

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/here.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
@@ -20,20 +21,6 @@ namespace gpujoin::kernels {
 
 constexpr uint32_t kNoSlot = 0xffffffffU;
 constexpr uint32_t kNoRowOfSide = 0xffffffffU;  // GPUJOIN_NO_ROW, where Join::kMissesRows
-
-// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for
-// which there are no registers.
-__device__ __forceinline__ uint32_t here(uint32_t number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
-// The same of an address: it would add a row's place to it before it scales both, four instructions
-// for one.
-template <typename Value>
-__device__ __forceinline__ Value* here(Value* address) {
-  asm volatile("" : "+l"(address));
-  return address;
-}
 
 // Probe rows of a lane, anywhere.
 template <int kRows>

@@ -176,7 +176,8 @@ struct MatchDealt {
   static constexpr int kItems = 1;
   static constexpr bool kLoadsAhead = true;
   using Batch = BatchKeys<MatchDealt>;
-  static constexpr int kPlaces = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
+  static constexpr int kPlaces =
+      kWidth != 0 && sizeof(Key) == 4 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kAll = 0xffffffffU;
 
   struct Shared : CarriedBlock {

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/here.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
 #include "kernels/match/part_tables.cuh"
@@ -75,51 +76,78 @@ __device__ inline PartUnit next_part_unit(const PartsJoin& join, bool is_first) 
   return {part, first, first + min(join.unit_rows, left)};
 }
 
+// rows: from the row on that is read.
 template <int kWords>
-struct PartRow {
-  uint32_t address;
-  uint32_t words[kWords];
-
-  __device__ __forceinline__ void load(const uint32_t* rows, uint64_t row) {
-    uint32_t const* const from = rows + row * (1 + kWords);
-    if constexpr (kWords == 1) {
-      uint2 const loaded = __ldcs(reinterpret_cast<const uint2*>(from));
-      address = loaded.x;
-      words[0] = loaded.y;
-    } else if constexpr (kWords == 3) {
-      uint4 const loaded = __ldcs(reinterpret_cast<const uint4*>(from));
-      address = loaded.x;
-      words[0] = loaded.y;
-      words[1] = loaded.z;
-      words[2] = loaded.w;
-    } else {
-      address = from[0];
+__device__ __forceinline__ void load_part_row(const uint32_t* rows, uint32_t& address,
+                                              uint32_t (&words)[kWords]) {
+  if constexpr (kWords == 1) {
+    uint2 const loaded = __ldcs(reinterpret_cast<const uint2*>(rows));
+    address = loaded.x;
+    words[0] = loaded.y;
+  } else if constexpr (kWords == 3) {
+    uint4 const loaded = __ldcs(reinterpret_cast<const uint4*>(rows));
+    address = loaded.x;
+    words[0] = loaded.y;
+    words[1] = loaded.z;
+    words[2] = loaded.w;
+  } else {
+    address = rows[0];
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) words[w] = from[1 + w];
-    }
+    for (int w = 0; w < kWords; ++w) words[w] = rows[1 + w];
   }
-};
+}
 
-template <int kWords>
+// Rows of a thread that go to places first, first + step(1), ...: value_of(item) of those that are
+// written.
+template <int kItems, typename Value, typename Places, typename ValueOf>
+__device__ __forceinline__ void write_part_values(void* target, const Places& places,
+                                                  const ValueOf& value_of) {
+  auto* const first = here(static_cast<Value*>(target) + places.first);
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    if (places.is_written(i)) __stcs(first + places.step(i), static_cast<Value>(value_of(i)));
+  }
+}
+template <int kItems, int kWords, typename Places>
 __device__ __forceinline__ void write_part_words(const PartTarget (&targets)[kMostPartWords],
-                                                 const uint32_t (&words)[kWords], uint64_t place) {
+                                                 const uint32_t (&words)[kItems][kWords],
+                                                 const Places& places) {
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
     if (targets[w].width == 4) {
-      __stcs(static_cast<uint32_t*>(targets[w].target) + place, words[w]);
+      write_part_values<kItems, uint32_t>(targets[w].target, places,
+                                          [&](int i) { return words[i][w]; });
     } else if (targets[w].width == 8) {
-      uint64_t const high = words[w + 1 < kWords ? w + 1 : w];
-      __stcs(static_cast<unsigned long long*>(targets[w].target) + place, high << 32 | words[w]);
+      write_part_values<kItems, unsigned long long>(targets[w].target, places, [&](int i) {
+        uint64_t const high = words[i][w + 1 < kWords ? w + 1 : w];
+        return high << 32 | words[i][w];
+      });
     }
   }
 }
+
+// All rows of a warp's batch, side by side.
+struct WholeBatch {
+  uint64_t first;  // the lane's
+  __device__ static bool is_written(int) { return true; }
+  __device__ static uint32_t step(int item) { return 32 * item; }
+};
+// Some of them: each that is written has the next place.
+template <int kItems>
+struct PartOfBatch {
+  uint64_t first;
+  uint32_t steps[kItems];  // kNone: it is not written
+  static constexpr uint32_t kNone = ~0U;
+  __device__ bool is_written(int item) const { return steps[item] != kNone; }
+  __device__ uint32_t step(int item) const { return steps[item]; }
+};
 
 template <typename Table, int kProbeWords>
 __global__ void __launch_bounds__(kPartThreads)
     match_parts_kernel(const __grid_constant__ PartsJoin join) {
   constexpr int kBuildWords = Table::kWords;
-  constexpr int kBuildItems = 8;
-  constexpr int kItems = kProbeWords + kBuildWords <= 2 ? 8 : 4;
+  constexpr int kBuildItems = kBuildWords == 1 ? 4 : 2;
+  constexpr int kItems = kProbeWords + kBuildWords <= 2 ? 6 : 4;
   constexpr uint32_t kBatch = 32 * kItems;
   __shared__ CarriedPlaces::Shared places;
   __shared__ PartUnit units[2];
@@ -145,22 +173,24 @@ __global__ void __launch_bounds__(kPartThreads)
 #pragma unroll 1
     for (uint64_t first = uint64_t{build_first} + threadIdx.x; first < build_end;
          first += kBuildItems * kPartThreads) {
-      PartRow<kBuildWords> rows[kBuildItems];
+      uint32_t addresses[kBuildItems];
+      uint32_t words[kBuildItems][kBuildWords];
+      const uint32_t* const rows = here(join.build_rows + first * (1 + kBuildWords));
 #pragma unroll
       for (int i = 0; i < kBuildItems; ++i) {
-        uint64_t const row = first + i * kPartThreads;
-        if (row < build_end) rows[i].load(join.build_rows, row);
+        if (first + i * kPartThreads >= build_end) continue;
+        load_part_row(rows + i * kPartThreads * (1 + kBuildWords), addresses[i], words[i]);
       }
 #pragma unroll
       for (int i = 0; i < kBuildItems; ++i) {
         if (first + i * kPartThreads >= build_end) continue;
         uint32_t at;
-        if (!table.insert(rows[i].address, &at)) {
+        if (!table.insert(addresses[i], &at)) {
           repeats = true;
           continue;
         }
 #pragma unroll
-        for (int w = 0; w < kBuildWords; ++w) table.words[w * table.room + at] = rows[i].words[w];
+        for (int w = 0; w < kBuildWords; ++w) table.words[w * table.room + at] = words[i][w];
       }
     }
     block_sync();
@@ -171,21 +201,20 @@ __global__ void __launch_bounds__(kPartThreads)
 #pragma unroll 1
     for (uint64_t first = uint64_t{unit.first} + threadIdx.x / 32 * kBatch; first < unit.end;
          first += kPartThreads / 32 * kBatch) {
-      PartRow<kProbeWords> rows[kItems];
+      uint32_t addresses[kItems];
+      uint32_t probe_words[kItems][kProbeWords];
       bool found[kItems];
+      const uint32_t* const rows = here(join.probe_rows + (first + lane) * (1 + kProbeWords));
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {
-        uint64_t const row = first + 32 * i + lane;
-        found[i] = row < unit.end;
-        if (found[i]) rows[i].load(join.probe_rows, row);
+        found[i] = first + 32 * i + lane < unit.end;
+        if (found[i]) {
+          load_part_row(rows + 32 * i * (1 + kProbeWords), addresses[i], probe_words[i]);
+        }
       }
-      uint32_t addresses[kItems];
-#pragma unroll
-      for (int i = 0; i < kItems; ++i) addresses[i] = rows[i].address;
       uint32_t at[kItems];
       table.find(addresses, found, at);
       uint32_t build_words[kItems][kBuildWords];
-      uint32_t slots[kItems];
       uint32_t count = 0;
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {
@@ -195,32 +224,43 @@ __global__ void __launch_bounds__(kPartThreads)
             build_words[i][w] = table.words[w * table.room + at[i]];
           }
         }
-        uint32_t const lanes = __ballot_sync(0xffffffffU, found[i]);
-        slots[i] = found[i] ? count + __popc(lanes & below) : ~0U;
-        count += __popc(lanes);
+        count += __popc(__ballot_sync(0xffffffffU, found[i]));
       }
+      auto const write = [&](auto const& of_batch) {
+        if (join.key_target != nullptr) {
+          auto const key_of = [&](int i) {
+            uint64_t const place = join.parts.place_of(addresses[i], unit.part);
+            return join.steps.low + (place << join.steps.shift);
+          };
+          if (join.key_width == 4) {
+            write_part_values<kItems, uint32_t>(join.key_target, of_batch, key_of);
+          } else {
+            write_part_values<kItems, unsigned long long>(join.key_target, of_batch, key_of);
+          }
+        }
+        write_part_words(join.build_targets, build_words, of_batch);
+        write_part_words(join.probe_targets, probe_words, of_batch);
+      };
       uint32_t taken = 0;
 #pragma unroll 1
       for (uint32_t written = 0; written != count; written += taken) {
         uint64_t const base = CarriedPlaces::take(join, places, count - written, &taken);
         // Beyond the room rows are counted only.
         if (base >= join.capacity) continue;
+        if (taken == kBatch) {
+          write(WholeBatch{base + lane});
+          continue;
+        }
+        PartOfBatch<kItems> some = {base, {}};
+        uint32_t before = 0;
 #pragma unroll
         for (int i = 0; i < kItems; ++i) {
-          if (slots[i] - written >= taken) continue;
-          uint64_t const place = base + (slots[i] - written);
-          if (join.key_target != nullptr) {
-            uint64_t const place_of_key = join.parts.place_of(rows[i].address, unit.part);
-            uint64_t const key = join.steps.low + (place_of_key << join.steps.shift);
-            if (join.key_width == 4) {
-              __stcs(static_cast<uint32_t*>(join.key_target) + place, static_cast<uint32_t>(key));
-            } else {
-              __stcs(static_cast<unsigned long long*>(join.key_target) + place, key);
-            }
-          }
-          write_part_words(join.build_targets, build_words[i], place);
-          write_part_words(join.probe_targets, rows[i].words, place);
+          uint32_t const lanes = __ballot_sync(0xffffffffU, found[i]);
+          uint32_t const step = before + __popc(lanes & below) - written;
+          some.steps[i] = found[i] && step < taken ? step : some.kNone;
+          before += __popc(lanes);
         }
+        write(some);
       }
       __syncwarp();
     }

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kStreamThreads)
 template <typename KeyType>
 struct FindPairRows {
   using Key = KeyType;
-  static constexpr bool kFewAtOnce = false;
+  static constexpr bool kFewAtOnce = sizeof(Key) == 8;  // for registers
   PairTable<Key> table;
   static constexpr uint32_t slices = 1;
 

@@ -193,7 +193,7 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<Key>& joi
 template <typename Key, int kWidth, bool kNulls>
 __global__ void __launch_bounds__(kSmallTableThreads, 2)
     small_table_kernel(const __grid_constant__ SmallTableJoin<Key> join) {
-  constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
+  constexpr int kItems = kWidth == 4 && sizeof(Key) == 4 ? kTableItems : kTableItemsWide;
   auto const grid = cooperative_groups::this_grid();
   if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
   uint64_t const all = join.mask + 1;

@@ -79,16 +79,17 @@ Cost parts_transform_cost(const JoinPlan& plan, const JoinShape& shape, const Si
   return {moved, slowdown * stream_seconds(moved, facts), kLaunches};
 }
 
-// H200, 2^27 x 2^27 rows of 4 + 4 bytes 1.21 ms, 2^25 x 2^27 0.87, where their bytes take 0.89 and
-// 0.69; with 12 bytes beside the key, 2^25 x 2^27, 2.12 of 1.51. Hashed, 2^22, 2^24 and 2^25 x 2^27
-// 0.98, 1.27 and 1.46: a block places the rows of a part while it asks for nothing; 1.30 where 30 %
-// of 2^27 rows match those of 2^24, 1.46 where the probe side is skewed, by Zipf 1.0.
+// H200, 2^27 x 2^27 rows of 4 + 4 bytes 1.13 ms, where their bytes take 1.01; with 8 and 12 bytes
+// beside the key, 2^25 x 2^27 and 2^24 x 2^26, 1.36 and 0.92 of 1.13 and 0.77. Hashed, 2^22, 2^23
+// and 2^24 x 2^27 0.87, 0.97 and 1.08: a block places the rows of a part while it asks for nothing;
+// 0.90 where 30 % of 2^27 rows match those of 2^23. 1.12 where the probe side is skewed, by Zipf
+// 1.0, of 2^26 x 2^27 rows.
 Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
                       const base::DeviceFacts& facts) {
   constexpr int32_t kLaunches = 12;  // and waits
-  constexpr double kSlowdown = 1.35;
+  constexpr double kSlowdown = 1.18;
   constexpr double kHashedRow = 15e-12;
-  constexpr double kAskedRow = 5.8e-12;
+  constexpr double kAskedRow = 5.7e-12;
   constexpr double kOftenAskedRow = 3.4e-12;
   const auto bytes_of = [&](const SideStatistics& side) {
     return uint64_t{kernels::part_row_bytes(std::max(part_words(side, shape.want_pairs), 1))};
