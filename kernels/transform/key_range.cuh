@@ -5,7 +5,8 @@
 //          which misses ranges across a power of two
 // In       keys[rows]  Key
 // Out      the answer: range, of all keys; keys in the order of signed integers, their sign bit
-//          turned so that they compare unsigned
+//          turned so that they compare unsigned. Likewise of each tile of kNearTile rows, on the
+//          device, where tiles are asked for
 // Needs    state all 0, which it is again afterwards
 // Launch   kRangeBlocksPerSm blocks of kStreamThreads for each multiprocessor, or less, dependent
 // Moves    rows * |Key| read
@@ -15,6 +16,7 @@
 
 #include "kernels/dependent_launch.cuh"
 #include "kernels/last_block.cuh"
+#include "kernels/limits.hpp"
 #include "kernels/transform/key_range.hpp"
 #include "kernels/tuning.hpp"
 
@@ -102,33 +104,44 @@ struct SeenByBlock {
   bool breaks;
 };
 
-// All threads of all blocks. sink(row, key) is given each.
-template <typename Key, typename Sink>
-__device__ __forceinline__ SeenByBlock<Key> see_keys(const Key* __restrict__ keys, uint32_t rows,
-                                                     const Sink& sink) {
+// All threads of all blocks. sink(row, key) is given each. Of rows in parts of kStreamTile a block
+// has `parts` side by side; end_parts(first row) comes behind each such tile.
+template <typename Key, typename Sink, typename EndParts>
+__device__ __forceinline__ SeenByBlock<Key> see_tiles(const Key* __restrict__ keys, uint32_t rows,
+                                                      uint32_t parts, const Sink& sink,
+                                                      const EndParts& end_parts) {
   SeenByBlock<Key> seen{};
   Key const first = keys[0];
   seen.step = rows > 1 ? static_cast<Key>(keys[1] - first) : Key{0};
-  uint64_t const stride = uint64_t{gridDim.x} * kStreamTile;
-  for (uint64_t tile = uint64_t{blockIdx.x} * kStreamTile; tile < rows; tile += stride) {
-    Key read[kStreamItems];
+  uint64_t const tile_rows = uint64_t{parts} * kStreamTile;
+  for (uint64_t tile = blockIdx.x * tile_rows; tile < rows; tile += gridDim.x * tile_rows) {
+#pragma unroll 1
+    for (uint64_t part = tile; part < tile + tile_rows; part += kStreamTile) {
+      Key read[kStreamItems];
 #pragma unroll
-    for (int item = 0; item < kStreamItems; ++item) {
-      uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-      if (row < rows) read[item] = __ldcs(&keys[row]);
-    }
+      for (int item = 0; item < kStreamItems; ++item) {
+        uint64_t const row = part + item * kStreamThreads + threadIdx.x;
+        if (row < rows) read[item] = __ldcs(&keys[row]);
+      }
 #pragma unroll
-    for (int item = 0; item < kStreamItems; ++item) {
-      uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-      if (row >= rows) continue;
-      seen.range.add_key(read[item]);
-      seen.breaks |= read[item] != static_cast<Key>(first + static_cast<Key>(row) * seen.step);
-      sink(row, read[item]);
+      for (int item = 0; item < kStreamItems; ++item) {
+        uint64_t const row = part + item * kStreamThreads + threadIdx.x;
+        if (row >= rows) continue;
+        seen.range.add_key(read[item]);
+        seen.breaks |= read[item] != static_cast<Key>(first + static_cast<Key>(row) * seen.step);
+        sink(row, read[item]);
+      }
     }
+    end_parts(tile);
   }
   seen.breaks = __syncthreads_or(seen.breaks) != 0;
   add_block<kStreamThreads>(seen.range);
   return seen;
+}
+template <typename Key, typename Sink>
+__device__ __forceinline__ SeenByBlock<Key> see_keys(const Key* __restrict__ keys, uint32_t rows,
+                                                     const Sink& sink) {
+  return see_tiles(keys, rows, 1, sink, [](uint64_t) {});
 }
 
 // One thread a block, before it tells. One block by itself has nobody to tell but the host.
@@ -161,6 +174,39 @@ __global__ void __launch_bounds__(kStreamThreads)
                      KeyRangeAnswer* answer) {
   await_last_kernel();
   SeenByBlock<Key> const seen = see_keys(keys, rows, [](uint64_t, Key) {});
+  if (threadIdx.x != 0) return;
+  note_seen(seen, state);
+  tell_seen(seen, state, answer);
+}
+
+// The same, and tiles[ceil(rows / kNearTile)].
+template <typename Key>
+__global__ void __launch_bounds__(kStreamThreads)
+    tile_ranges_kernel(const Key* __restrict__ keys, uint32_t rows, TileRange<Key>* tiles,
+                       KeyRangeState* state, KeyRangeAnswer* answer) {
+  static_assert(kNearTile % kStreamTile == 0);
+  constexpr int kWarps = kStreamThreads / 32;
+  __shared__ TileRange<Key> warps[2][kWarps];  // in turns, so that a tile has one barrier
+  await_last_kernel();
+  uint32_t turn = 0;
+  TurnedRange<Key> own;
+  SeenByBlock<Key> const seen = see_tiles(
+      keys, rows, kNearTile / kStreamTile, [&own](uint64_t, Key key) { own.add_key(key); },
+      [&](uint64_t first_row) {
+        own.add_lanes();
+        if (threadIdx.x % 32 == 0) warps[turn][threadIdx.x / 32] = {own.low, own.high};
+        own = {};
+        __syncthreads();
+        if (threadIdx.x < 32) {
+          TileRange<Key> const& of_warp = warps[turn][threadIdx.x % kWarps];
+          TurnedRange<Key> all;
+          all.low = of_warp.low;
+          all.high = of_warp.high;
+          all.add_lanes();
+          if (threadIdx.x == 0) tiles[first_row / kNearTile] = {all.low, all.high};
+        }
+        turn ^= 1;
+      });
   if (threadIdx.x != 0) return;
   note_seen(seen, state);
   tell_seen(seen, state, answer);

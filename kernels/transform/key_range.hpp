@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/host_answer.hpp"
+#include "kernels/limits.hpp"
 
 namespace gpujoin::kernels {
 
@@ -16,6 +17,16 @@ struct KeyRange {
   // From each key to that of the next row, where it is the same everywhere; else 0.
   unsigned long long step = 0;
 };
+
+// Of a tile of kNearTile rows, turned, too.
+template <typename Key>
+struct TileRange {
+  Key low;
+  Key high;
+};
+constexpr uint32_t near_tiles(uint32_t rows) {
+  return rows / kNearTile + (rows % kNearTile != 0 ? 1 : 0);
+}
 
 // The same while blocks add theirs, 0 where none did.
 struct NotedRange {

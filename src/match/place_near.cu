@@ -44,7 +44,7 @@ bool place(base::Queue& queue, const EmptyTable& table) {
   if (slices.count == 0) return false;
   TableSide const& build = table.build;
   auto const* const keys = static_cast<const Key*>(build.keys);
-  uint32_t const tiles = base::grid_of(build.rows, kernels::kNearTile);
+  uint32_t const tiles = kernels::near_tiles(build.rows);
   base::Buffer const of_tiles = queue.device_pool->try_allocate(
       base::Memory::kDevice, base::checked_bytes(tiles, sizeof(kernels::TilePlaces)));
   if (!of_tiles) return false;
@@ -52,8 +52,10 @@ bool place(base::Queue& queue, const EmptyTable& table) {
   base::ZeroedCounts zeroed(queue, sizeof(PlaceNearState));
   auto* const state = zeroed.as<PlaceNearState>();
   kernels::KeySteps<Key> const steps = {static_cast<Key>(table.range.low), table.range.shift};
-  kernels::tile_places_kernel<Key><<<tiles, kernels::kStreamThreads, 0, stream_of(queue)>>>(
-      steps, slices, keys, build.rows, of_tiles.as<kernels::TilePlaces>(), state);
+  kernels::list_tiles_kernel<Key><<<base::grid_of(tiles, kernels::kStreamThreads),
+                                    kernels::kStreamThreads, 0, stream_of(queue)>>>(
+      steps, slices, static_cast<const kernels::TileRange<Key>*>(build.tile_ranges), tiles,
+      of_tiles.as<kernels::TilePlaces>(), state);
   base::check(cudaGetLastError(), "finding the places of tiles of build rows");
   if (!are_near(queue, state, tiles, slices.count)) return false;
   auto const kernel = kernels::place_near_kernel<Key, Row>;
@@ -71,6 +73,7 @@ bool place(base::Queue& queue, const EmptyTable& table) {
 }  // namespace
 
 bool place_near(base::Queue& queue, const EmptyTable& table) {
+  if (table.build.tile_ranges == nullptr) return false;
   return with_placed_types(
       table, [&](auto key, auto row) { return place<decltype(key), decltype(row)>(queue, table); });
 }

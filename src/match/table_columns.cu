@@ -265,7 +265,7 @@ bool place_few(base::Queue& queue, const kernels::FindPlaces<Key>& finder, const
 template <typename Key>
 void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
                 const transform::KeyPlaces& range, const TableSide& build, const Places& places,
-                PlacesOfNeighbours neighbours, const base::Buffer& flag) {
+                const base::Buffer& flag) {
   EmptyTable const table = {range,
                             sizeof(Key),
                             build,
@@ -273,10 +273,9 @@ void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
                             places.memory.empty() ? nullptr : places.memory.front().data(),
                             finder.table.present,
                             flag.as<uint32_t>()};
-  bool const is_done =
-      place_few(queue, finder, build, places.placed, table.has_duplicates) ||
-      (neighbours == PlacesOfNeighbours::kInFewSlices && place_near(queue, table)) ||
-      place_by_slices(queue, table, finder.table.is_near);
+  bool const is_done = place_few(queue, finder, build, places.placed, table.has_duplicates) ||
+                       place_near(queue, table) ||
+                       place_by_slices(queue, table, finder.table.is_near);
   if (is_done) return;
   check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(queue)),
         "clearing the bits of keys");
@@ -287,11 +286,10 @@ void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
 
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, Places places, PlacesOfNeighbours neighbours,
+                         const TableSide& build, Places places, bool near,
                          RowsOfKey key_rows = RowsOfKey::kOnlyOne) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
-  bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
   // The flag, and behind it the bits: one call clears them.
   constexpr uint64_t kFlagWords = 32;
   made->has_duplicates = queue.device_pool->allocate(
@@ -305,7 +303,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   made->finder.table.any_row = made->any_row;
   made->finder.table.looks_first = key_rows == RowsOfKey::kAnyOfMany;
   if (may_be_full && key_rows == RowsOfKey::kAny) made->finder.table.repeats = flag;
-  place_rows(queue, made->finder, range, build, places, neighbours, made->has_duplicates);
+  place_rows(queue, made->finder, range, build, places, made->has_duplicates);
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;
   made->sources = std::move(places.sources);
@@ -315,9 +313,8 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
 
 template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, const Columns& columns,
-                         PlacesOfNeighbours neighbours, RowsOfKey key_rows) {
-  bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
+                         const TableSide& build, const Columns& columns, bool near,
+                         RowsOfKey key_rows) {
   // Side by side the columns of a row are one access at random.
   if (range.in_order && (near || columns.size() <= 1)) {
     return unplaced_table<Key>(queue, range, columns, near);
@@ -325,13 +322,24 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   Places places(*queue.device_pool, range.places, columns);
   switch (places.placed.row_width) {
     case 0:
-      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), neighbours,
+      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), near,
                                               key_rows);
     case 8:
-      return place_table<Key, uint2>(queue, range, build, std::move(places), neighbours);
+      return place_table<Key, uint2>(queue, range, build, std::move(places), near);
     default:
-      return place_table<Key, uint4>(queue, range, build, std::move(places), neighbours);
+      return place_table<Key, uint4>(queue, range, build, std::move(places), near);
   }
+}
+
+// For place_near(). Null: rows go to their places otherwise.
+base::Buffer tile_ranges(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
+                         const TableSide& build, const Columns& columns) {
+  bool const from_tiles = plan.neighbours == PlacesOfNeighbours::kInFewSlices &&
+                          build.rows >= kernels::kLeastPlacedBySlices && !columns.empty();
+  if (!from_tiles) return {};
+  return queue.device_pool->try_allocate(
+      Memory::kDevice,
+      base::checked_bytes(kernels::near_tiles(build.rows), 2 * static_cast<uint64_t>(key_width)));
 }
 
 }  // namespace
@@ -349,16 +357,21 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
   }
   if (build.rows == 0) return std::make_unique<NoTable>();
   if (plan.match == plan::Match::kDirectTable) {
+    TableSide side = build;
+    base::Buffer const tiles = tile_ranges(queue, plan, key_width, build, columns);
+    side.tile_ranges = tiles.data();
     kernels::KeyRange const found =
-        build.range != nullptr ? *build.range
-                               : transform::key_range(queue, build.keys, key_width, build.rows);
+        build.range != nullptr && !tiles
+            ? *build.range
+            : transform::key_range(queue, build.keys, key_width, build.rows, tiles.data());
     transform::KeyPlaces const range = transform::places_of(found, key_width, build.rows);
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
     if (!direct) return nullptr;
     if (range.places < build.rows && !any_row) return std::make_unique<RepeatedKeys>();
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(queue, range, build, columns, plan.neighbours, key_rows);
+      return place_table<decltype(zero)>(
+          queue, range, side, columns, plan.neighbours != PlacesOfNeighbours::kAnywhere, key_rows);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;

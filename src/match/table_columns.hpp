@@ -21,6 +21,7 @@ struct TableSide {
   uint32_t rows = 0;
   kernels::ValidityBits present = {};        // rows without a bit have NULL keys
   const kernels::KeyRange* range = nullptr;  // of the keys, where it is known
+  const void* tile_ranges = nullptr;         // likewise of their tiles: see transform::key_range()
 };
 
 // A build column that goes to the output. source null: the row's number.

@@ -23,22 +23,29 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width, uint64_t 
   return places;
 }
 
-kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width,
-                            uint32_t rows) {
+kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
+                            void* tiles) {
   if (rows == 0) return {};
   base::ZeroedCounts zeroed(queue, sizeof(kernels::KeyRangeState));
   auto* const state = zeroed.as<kernels::KeyRangeState>();
   auto* const answer = reinterpret_cast<kernels::KeyRangeAnswer*>(base::start_answer(queue));
   auto const resident =
       static_cast<unsigned>(queue.context.facts.sm_count * kernels::kRangeBlocksPerSm);
-  unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
+  constexpr const char* kWhat = "finding the keys' range";
+  auto const grid_of = [&](uint32_t tile) { return std::min(base::grid_of(rows, tile), resident); };
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
     // answer the next join.
-    base::launch_dependent(queue, kernels::key_range_kernel<Key>, grid, kernels::kStreamThreads, 0,
-                           "finding the keys' range", static_cast<const Key*>(keys), rows, state,
-                           answer);
+    auto const* const own = static_cast<const Key*>(keys);
+    if (tiles == nullptr) {
+      base::launch_dependent(queue, kernels::key_range_kernel<Key>, grid_of(kernels::kStreamTile),
+                             kernels::kStreamThreads, 0, kWhat, own, rows, state, answer);
+    } else {
+      base::launch_dependent(queue, kernels::tile_ranges_kernel<Key>, grid_of(kernels::kNearTile),
+                             kernels::kStreamThreads, 0, kWhat, own, rows,
+                             static_cast<kernels::TileRange<Key>*>(tiles), state, answer);
+    }
   });
   zeroed.all_launched();
   base::await_answer(queue);

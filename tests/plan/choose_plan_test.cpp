@@ -693,7 +693,7 @@ TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
     const JoinPlan plan = plan_of(request, sample(next, neighbour));
     EXPECT_EQ(algorithm_name(plan), "DIRECT-CARRIED") << next;
     EXPECT_EQ(plan.neighbours,
-              next < 16 ? PlacesOfNeighbours::kInFewSlices : PlacesOfNeighbours::kNear)
+              next < 20 ? PlacesOfNeighbours::kInFewSlices : PlacesOfNeighbours::kNear)
         << next;
   }
   // In no order, and what nobody looked at.
