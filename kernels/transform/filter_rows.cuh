@@ -7,8 +7,9 @@
 // In       keys[rows] Key; source_rows[rows], or null for the identity; which rows are present; the
 //          bits, and where a key's is
 // Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of
-//          the marking side the bit of each key that has one
-// Needs    bits 0 before the first side; count 0
+//          the marking side the bit of each key that has one. Whether a key lies outside of what
+//          was expected: then what was kept is worth nothing
+// Needs    bits 0 before the first side; count 0; *expected.outside 0
 // Launch   ceil(rows / kFilterTile) blocks of kFilterThreads
 // Moves    |Key| a row read, 4 more of source_rows; |Key| + 4 a kept row written; a sector of the
 //          bits for each key in the range
@@ -35,7 +36,8 @@ enum class FilterMode { kMark, kMarkOnce, kTest };
 // kept_keys null: rows are not kept, only marked.
 template <typename Filter, FilterMode kMode>
 __global__ void __launch_bounds__(kFilterThreads)
-    filter_rows_kernel(Filter filter, const typename Filter::Key* __restrict__ keys,
+    filter_rows_kernel(Filter filter, ExpectedKeys<typename Filter::Key> expected,
+                       const typename Filter::Key* __restrict__ keys,
                        const uint32_t* __restrict__ source_rows, ValidityBits present,
                        uint32_t rows, typename Filter::Key* __restrict__ kept_keys,
                        uint32_t* __restrict__ kept_rows, unsigned long long* __restrict__ count) {
@@ -53,6 +55,14 @@ __global__ void __launch_bounds__(kFilterThreads)
     uint64_t const row = tile + item * kFilterThreads + threadIdx.x;
     kept[item] = row < rows && is_valid(present, row);
     own[item] = kept[item] ? __ldcs(&keys[row]) : 0;
+  }
+  if (expected.outside != nullptr) {
+    bool outside = false;
+#pragma unroll
+    for (int item = 0; item < kFilterItems; ++item) {
+      outside |= kept[item] && static_cast<Key>(own[item] - expected.low) > expected.span;
+    }
+    if (__any_sync(0xffffffffU, outside) && lane == 0) *expected.outside = 1;
   }
 #pragma unroll
   for (int item = 0; item < kFilterItems; ++item) {

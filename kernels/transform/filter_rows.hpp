@@ -32,4 +32,13 @@ struct KeyHashesFilter {
 #endif
 };
 
+// Between which keys all of a side are expected to lie. *outside is set where one does not; null:
+// nothing is expected.
+template <typename Key>
+struct ExpectedKeys {
+  Key low;
+  Key span;
+  uint32_t* outside;
+};
+
 }  // namespace gpujoin::kernels

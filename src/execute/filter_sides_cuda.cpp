@@ -5,7 +5,8 @@
 
 namespace gpujoin::execute {
 
-bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe) {
+bool GpuSide::filter(const plan::JoinPlan& plan, const transform::ExpectedRanges* expected,
+                     GpuSide& build, GpuSide& probe) {
   bool const carries =
       plan.transform == plan::Transform::kRadixUnordered &&
       (plan.gather == plan::Gather::kCarried || plan.gather == plan::Gather::kCarriedRows);
@@ -16,7 +17,7 @@ bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe)
       plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
   if (plan.filter == plan::Filter::kKeyHashes) {
     transform::filter_by_hashes(build.queue_, filtered, &build.prepared_, &probe.prepared_);
-  } else if (!transform::filter_by_bits(build.queue_, filtered, &build.prepared_,
+  } else if (!transform::filter_by_bits(build.queue_, filtered, expected, &build.prepared_,
                                         &probe.prepared_)) {
     return false;
   }

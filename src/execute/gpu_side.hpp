@@ -18,6 +18,7 @@
 #include "src/materialize/materialize.hpp"
 #include "src/plan/join_plan.hpp"
 #include "src/transfer/transfer.hpp"
+#include "src/transform/filter_keys.hpp"
 #include "src/transform/radix_unordered.hpp"
 #include "src/transform/stand_ins.hpp"
 #include "src/transform/transform.hpp"
@@ -99,8 +100,9 @@ class GpuSide final : public Side {
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
   // Leaves out rows of both sides that cannot match, for all attempts to come. False: the plan's
-  // filter is not for such keys, and all are there.
-  static bool filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe);
+  // filter is not for such keys, and all are there. expected: of the keys, or null.
+  static bool filter(const plan::JoinPlan& plan, const transform::ExpectedRanges* expected,
+                     GpuSide& build, GpuSide& probe);
   bool is_filtered() const { return is_filtered_; }
   // For a side that is joined more than once: each payload is moved now and kept (gather
   // transformed), and so are row numbers when pairs are to be written; the columns as they came are

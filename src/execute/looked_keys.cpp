@@ -1,5 +1,7 @@
 #include "src/execute/looked_keys.hpp"
 
+#include <algorithm>
+
 namespace gpujoin::execute {
 
 namespace {
@@ -9,7 +11,40 @@ uint64_t turned(int64_t key, int32_t width) {
                     : kernels::turn_sign(static_cast<uint64_t>(key));
 }
 
+// Beyond the lowest of n keys that were drawn lies one in n of all, likely.
+kernels::KeyRange and_some_beyond(const plan::KeyRange& drawn, int32_t width, uint64_t varying) {
+  constexpr uint64_t kDraws = 512;  // a twentieth of them, at most
+  kernels::KeyRange range;
+  range.any = varying;
+  range.all = 0;
+  range.low = turned(drawn.low, width);
+  range.high = turned(drawn.high, width);
+  if (drawn.exact) return range;
+  uint64_t const step = varying == 0 ? 1 : varying & -varying;
+  uint64_t const beyond = (range.high - range.low) / kDraws / step * step;
+  uint64_t const highest = width == 4 ? UINT32_MAX : UINT64_MAX;
+  range.low -= std::min<uint64_t>(beyond, range.low / step * step);
+  range.high += std::min<uint64_t>(beyond, highest - range.high);
+  return range;
+}
+
 }  // namespace
+
+std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join,
+                                                         const plan::JoinPlan& plan,
+                                                         int32_t key_width) {
+  plan::SampleStatistics const& sample = join.choice.sample;
+  auto const has_keys = [](plan::KeyRange const& range) { return range.low <= range.high; };
+  bool const is_known = sample.sampled && plan.keys == plan::Keys::kPlain &&
+                        has_keys(sample.build_range) && has_keys(sample.probe_range);
+  if (!is_known) return std::nullopt;
+  bool const as_looked = plan.build_side == plan::build_side_of(join.request);
+  auto const range_of = [&](plan::KeyRange const& range) {
+    return and_some_beyond(range, key_width, sample.build_varying);
+  };
+  return transform::ExpectedRanges{range_of(as_looked ? sample.build_range : sample.probe_range),
+                                   range_of(as_looked ? sample.probe_range : sample.build_range)};
+}
 
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {
   plan::SampleStatistics const& sample = join.choice.sample;

@@ -5,11 +5,18 @@
 
 #include "src/execute/execute.hpp"
 #include "src/execute/seen_keys.hpp"
+#include "src/transform/filter_keys.hpp"
 
 namespace gpujoin::execute {
 
 // Of the plan's build keys as they are; null: no scan has read of them. Others may lie beyond.
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan);
+
+// Where the look says that both sides' keys lie, and some beyond either end: likely all of them.
+// Nullopt: it does not.
+std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join,
+                                                         const plan::JoinPlan& plan,
+                                                         int32_t key_width);
 
 // Of all of them, where the look read all of a column that lies on the device. Not of keys in
 // order: whether one step leads from each to the next, where rows need not be placed, it does not

@@ -197,7 +197,10 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   GpuSide& build_side = *sides.build();
   if (plan.filter != plan::Filter::kNone && !build_side.is_filtered()) {
     clock.enter("filter");
-    if (!GpuSide::filter(plan, build_side, sides.probe())) return Finding::kKeysScattered;
+    auto const expected = expected_ranges(join, plan, build_side.key_width());
+    if (!GpuSide::filter(plan, expected ? &*expected : nullptr, build_side, sides.probe())) {
+      return Finding::kKeysScattered;
+    }
   }
   // As many partitions as the rows that are left want, unless they were named.
   if (plan::partitions(plan.transform) && plan.radix_bits == 0) {

@@ -24,8 +24,9 @@ struct Kept {
 };
 
 template <kernels::FilterMode kMode, typename Filter>
-Kept filter_side(base::Queue& queue, const Filter& filter, const PreparedKeys& side, bool keeps,
-                 unsigned long long* count) {
+Kept filter_side(base::Queue& queue, const Filter& filter,
+                 const kernels::ExpectedKeys<typename Filter::Key>& expected,
+                 const PreparedKeys& side, bool keeps, unsigned long long* count) {
   using Key = typename Filter::Key;
   Kept kept;
   if (keeps) {
@@ -34,8 +35,8 @@ Kept filter_side(base::Queue& queue, const Filter& filter, const PreparedKeys& s
   }
   kernels::filter_rows_kernel<Filter, kMode><<<base::grid_of(side.rows, kernels::kFilterTile),
                                                kernels::kFilterThreads, 0, stream_of(queue)>>>(
-      filter, static_cast<const Key*>(side.keys), side.source_rows, side.present, side.rows,
-      kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
+      filter, expected, static_cast<const Key*>(side.keys), side.source_rows, side.present,
+      side.rows, kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
   check(cudaGetLastError(), "leaving out rows without a match");
   return kept;
 }
@@ -49,32 +50,58 @@ void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
   side->source_rows_copy = std::move(kept.rows);
 }
 
+// As counted on the device.
+struct FilterCounts {
+  unsigned long long build;
+  unsigned long long probe;
+  unsigned long long outside;  // not 0: a key lies where none was expected
+};
+
 // One side sets bits, the other is asked for them. keeps_all: a build row that sets its bit may
-// match, all of them have one.
+// match, all of them have one. expected: null, or the ranges that all keys must lie in. False, and
+// both sides are as they were: one does not.
 template <typename Filter>
-void leave_out(base::Queue& queue, Filtered filtered, bool keeps_all, const Filter& filter,
-               PreparedKeys* build, PreparedKeys* probe) {
+bool leave_out(base::Queue& queue, Filtered filtered, bool keeps_all, const Filter& filter,
+               const ExpectedRanges* expected, PreparedKeys* build, PreparedKeys* probe) {
   using Mode = kernels::FilterMode;
-  auto* const counts = queue.device->counters.as<unsigned long long>();
+  using Key = typename Filter::Key;
+  auto* const counts = queue.device->counters.as<FilterCounts>();
   check(cudaMemsetAsync(filter.bits, 0, (filter.places / 32 + 1) * sizeof(uint32_t),
                         stream_of(queue)),
         "clearing bits of keys");
-  check(cudaMemsetAsync(counts, 0, 2 * sizeof(*counts), stream_of(queue)), "clearing counts");
-  if (filtered == Filtered::kBuild) {
-    filter_side<Mode::kMarkOnce>(queue, filter, *probe, false, &counts[1]);
-    Kept kept = filter_side<Mode::kTest>(queue, filter, *build, true, &counts[0]);
-    uint64_t const rows =
-        base::read_back(queue, static_cast<const unsigned long long*>(&counts[0]));
-    if (rows != build->rows) take_over(std::move(kept), rows, build);
-    return;
+  check(cudaMemsetAsync(counts, 0, sizeof(*counts), stream_of(queue)), "clearing counts");
+  auto const keys_of = [&](kernels::KeyRange const ExpectedRanges::*side) {
+    kernels::ExpectedKeys<Key> keys{};
+    if (expected == nullptr) return keys;
+    kernels::KeyRange const& range = expected->*side;
+    keys.low = kernels::turn_sign(static_cast<Key>(range.low));
+    keys.span = static_cast<Key>(range.high - range.low);
+    keys.outside = reinterpret_cast<uint32_t*>(&counts->outside);
+    return keys;
+  };
+  auto const of_build = keys_of(&ExpectedRanges::build);
+  auto const of_probe = keys_of(&ExpectedRanges::probe);
+  Kept kept_build;
+  Kept kept_probe;
+  bool const only_build = filtered == Filtered::kBuild;
+  if (only_build) {
+    filter_side<Mode::kMarkOnce>(queue, filter, of_probe, *probe, false, &counts->probe);
+    kept_build = filter_side<Mode::kTest>(queue, filter, of_build, *build, true, &counts->build);
+  } else {
+    kept_build =
+        filter_side<Mode::kMark>(queue, filter, of_build, *build, !keeps_all, &counts->build);
+    kept_probe = filter_side<Mode::kTest>(queue, filter, of_probe, *probe, true, &counts->probe);
   }
-  Kept of_build = filter_side<Mode::kMark>(queue, filter, *build, !keeps_all, &counts[0]);
-  Kept of_probe = filter_side<Mode::kTest>(queue, filter, *probe, true, &counts[1]);
-  auto const* const found =
-      static_cast<const unsigned long long*>(base::read_back(queue, counts, 2 * sizeof(*counts)));
-  uint64_t const kept[] = {found[0], found[1]};
-  if (!keeps_all) take_over(std::move(of_build), kept[0], build);
-  if (kept[1] != probe->rows) take_over(std::move(of_probe), kept[1], probe);
+  auto const found = *static_cast<const FilterCounts*>(
+      base::read_back(queue, static_cast<const void*>(counts), sizeof(*counts)));
+  if (found.outside != 0) return false;
+  if (only_build ? found.build != build->rows : !keeps_all) {
+    take_over(std::move(kept_build), found.build, build);
+  }
+  if (!only_build && found.probe != probe->rows) {
+    take_over(std::move(kept_probe), found.probe, probe);
+  }
+  return true;
 }
 
 base::Buffer allocate_bits(base::Queue& queue, uint64_t places) {
@@ -82,19 +109,19 @@ base::Buffer allocate_bits(base::Queue& queue, uint64_t places) {
                                                     "bits of keys");
 }
 
-}  // namespace
+enum class FoundByBits { kDone, kTooFarApart, kOutside };
 
-bool filter_by_bits(base::Queue& queue, Filtered filtered, PreparedKeys* build,
-                    PreparedKeys* probe) {
-  if (build->rows == 0 || probe->rows == 0) return true;
-  kernels::KeyRange const of_build = key_range(queue, build->keys, build->key_width, build->rows);
-  kernels::KeyRange const of_probe = key_range(queue, probe->keys, probe->key_width, probe->rows);
+// of_build, of_probe: where the sides' keys lie. are_expected: or most of them.
+FoundByBits filter_in_ranges(base::Queue& queue, Filtered filtered, const ExpectedRanges& ranges,
+                             bool are_expected, PreparedKeys* build, PreparedKeys* probe) {
+  kernels::KeyRange const& of_build = ranges.build;
   kernels::KeyRange common = of_build;
-  common.low = std::max(of_build.low, of_probe.low);
-  common.high = std::min(of_build.high, of_probe.high);
+  common.low = std::max(of_build.low, ranges.probe.low);
+  common.high = std::min(of_build.high, ranges.probe.high);
   if (common.low > common.high) {
+    if (are_expected) return FoundByBits::kOutside;
     build->rows = probe->rows = 0;
-    return true;
+    return FoundByBits::kDone;
   }
   KeyPlaces places = places_of(of_build, build->key_width);
   // Places begin at the build side's lowest key, so that its steps are met.
@@ -105,19 +132,33 @@ bool filter_by_bits(base::Queue& queue, Filtered filtered, PreparedKeys* build,
   // bytes there is one more than a number.
   bool const any = first <= common.high;
   uint64_t const last = any ? (common.high - first) >> places.shift : 0;
-  if (last >= base::traffic::kMostFilterPlaces) return false;
+  if (last >= base::traffic::kMostFilterPlaces) return FoundByBits::kTooFarApart;
   places.places = any ? last + 1 : 0;
   places.low += skipped * step;
 
   base::Buffer const bits = allocate_bits(queue, places.places);
   bool const all_in_range = common.low == of_build.low && common.high == of_build.high;
-  base::with_key_type(build->key_width, [&](auto zero) {
+  bool const is_done = base::with_key_type(build->key_width, [&](auto zero) {
     using Key = decltype(zero);
     kernels::KeyBitsFilter<Key> const filter = {
         {static_cast<Key>(places.low), places.shift}, places.places, bits.as<uint32_t>()};
-    leave_out(queue, filtered, all_in_range, filter, build, probe);
+    return leave_out(queue, filtered, all_in_range, filter, are_expected ? &ranges : nullptr, build,
+                     probe);
   });
-  return true;
+  return is_done ? FoundByBits::kDone : FoundByBits::kOutside;
+}
+
+}  // namespace
+
+bool filter_by_bits(base::Queue& queue, Filtered filtered, const ExpectedRanges* expected,
+                    PreparedKeys* build, PreparedKeys* probe) {
+  if (build->rows == 0 || probe->rows == 0) return true;
+  bool const is_done = expected != nullptr && filter_in_ranges(queue, filtered, *expected, true,
+                                                               build, probe) == FoundByBits::kDone;
+  if (is_done) return true;
+  ExpectedRanges const found = {key_range(queue, build->keys, build->key_width, build->rows),
+                                key_range(queue, probe->keys, probe->key_width, probe->rows)};
+  return filter_in_ranges(queue, filtered, found, false, build, probe) == FoundByBits::kDone;
 }
 
 void filter_by_hashes(base::Queue& queue, Filtered filtered, PreparedKeys* build,
@@ -131,7 +172,7 @@ void filter_by_hashes(base::Queue& queue, Filtered filtered, PreparedKeys* build
     kernels::KeyHashesFilter<Key> const filter = {
         8 * static_cast<int32_t>(sizeof(Key)) - std::countr_zero(places), places,
         bits.as<uint32_t>()};
-    leave_out(queue, filtered, true, filter, build, probe);
+    leave_out(queue, filtered, true, filter, nullptr, build, probe);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/transform/key_range.hpp"
 #include "src/base/queue.hpp"
 #include "src/transform/transform.hpp"
 
@@ -18,10 +19,17 @@ enum class Filtered {
 
 // Both leave out rows, and wait for the stream. Keys must not be mixed.
 
-// By a bit for each key that both sides may have: exactly. False, and nothing was done: those are
-// too far apart for a bit each.
-bool filter_by_bits(base::Queue& queue, Filtered filtered, PreparedKeys* build,
-                    PreparedKeys* probe);
+// Of either side's keys, more or less: which ones lie outside is found on the way, and costs the
+// filter once more.
+struct ExpectedRanges {
+  kernels::KeyRange build;
+  kernels::KeyRange probe;
+};
+
+// By a bit for each key that both sides may have: exactly. expected: null, and all keys are looked
+// at before. False, and nothing was done: those are too far apart for a bit each.
+bool filter_by_bits(base::Queue& queue, Filtered filtered, const ExpectedRanges* expected,
+                    PreparedKeys* build, PreparedKeys* probe);
 
 // By a bit for each hash, of traffic::hash_filter_places: some rows without a match stay.
 void filter_by_hashes(base::Queue& queue, Filtered filtered, PreparedKeys* build,

@@ -186,21 +186,45 @@ struct Ends {
   }
 };
 
+// What is told of the keys ahead.
+enum class Told { kNothing, kAll, kTooFew };
+
+kernels::KeyRange told_range(const std::set<uint64_t>& keys, int32_t width, Told told) {
+  kernels::KeyRange range;
+  Ends const ends(keys, width);
+  range.low = ends.low;
+  range.high = ends.high;
+  if (told == Told::kTooFew && ends.low < ends.high)
+    range.high = ends.low + (ends.high - ends.low) / 2;
+  for (uint64_t const key : keys) {
+    range.any |= key;
+    range.all &= key;
+  }
+  return range;
+}
+
 // Of both sides: build rows in the probe side's range are kept, and probe rows whose key there is.
 // Of the build side: its rows whose key a probe row has, and all probe rows, unless the ranges do
 // not meet.
-void expect_filtered(base::Queue& queue, Filtered filtered, const FilterCase& filter_case,
-                     int32_t width, double nulls) {
+void expect_filtered(base::Queue& queue, Filtered filtered, Told told,
+                     const FilterCase& filter_case, int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
                std::to_string(nulls) + " NULL" +
-               (filtered == Filtered::kBuild ? ", the build side alone" : ""));
+               (filtered == Filtered::kBuild ? ", the build side alone" : "") +
+               (told == Told::kNothing ? ""
+                : told == Told::kAll   ? ", all told"
+                                       : ", too few told"));
   auto const& [name, build_keys, probe_keys] = filter_case;
   FilteredSide build(queue, build_keys, width, nulls);
   FilteredSide probe(queue, probe_keys, width, nulls);
-  ASSERT_TRUE(transform::filter_by_bits(queue, filtered, &build.prepared, &probe.prepared));
-
   std::set<uint64_t> const of_build = valid_keys(build_keys, build.host);
   std::set<uint64_t> const of_probe = valid_keys(probe_keys, probe.host);
+  transform::ExpectedRanges const expected = {told_range(of_build, width, told),
+                                              told_range(of_probe, width, told)};
+  ASSERT_TRUE(transform::filter_by_bits(queue, filtered,
+                                        told == Told::kNothing ? nullptr : &expected,
+                                        &build.prepared, &probe.prepared));
+
   Ends const build_ends(of_build, width);
   Ends const probe_ends(of_probe, width);
   // Nothing is left out of a side that meets an empty one: there is nothing to join.
@@ -226,7 +250,9 @@ void expect_filtered(base::Queue& queue, Filtered filtered, const FilterCase& fi
 void expect_filtered(base::Queue& queue, const FilterCase& filter_case, int32_t width,
                      double nulls) {
   for (Filtered const filtered : {Filtered::kBoth, Filtered::kBuild}) {
-    expect_filtered(queue, filtered, filter_case, width, nulls);
+    for (Told const told : {Told::kNothing, Told::kAll, Told::kTooFew}) {
+      expect_filtered(queue, filtered, told, filter_case, width, nulls);
+    }
   }
 }
 
@@ -404,8 +430,8 @@ TEST_F(FilterKeys, OfOnlyNullsDoNothing) {
   for (auto const& [build_nulls, probe_nulls] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}}) {
     FilteredSide build(queue(), series(0, 1, 1000, 4), 4, build_nulls);
     FilteredSide probe(queue(), series(0, 1, 900, 4), 4, probe_nulls);
-    EXPECT_TRUE(
-        transform::filter_by_bits(queue(), Filtered::kBoth, &build.prepared, &probe.prepared));
+    EXPECT_TRUE(transform::filter_by_bits(queue(), Filtered::kBoth, nullptr, &build.prepared,
+                                          &probe.prepared));
     EXPECT_EQ(build.prepared.rows, build_nulls > 0 ? 0U : 1000U);
     EXPECT_EQ(probe.prepared.rows, probe_nulls > 0 ? 0U : 900U);
   }
@@ -433,7 +459,8 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
     FilteredSide build(queue(), wide.ends, wide.width, 0);
     FilteredSide probe(queue(), probe_keys, wide.width, 0);
     const void* const keys_before = probe.prepared.keys;
-    EXPECT_EQ(transform::filter_by_bits(queue(), Filtered::kBoth, &build.prepared, &probe.prepared),
+    EXPECT_EQ(transform::filter_by_bits(queue(), Filtered::kBoth, nullptr, &build.prepared,
+                                        &probe.prepared),
               wide.is_filtered);
     EXPECT_EQ(build.prepared.rows, 3U);
     EXPECT_EQ(build.prepared.source_rows, nullptr);
@@ -442,7 +469,8 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
       EXPECT_EQ(probe.prepared.keys, keys_before);
     }
     FilteredSide same(queue(), wide.ends, wide.width, 0);
-    EXPECT_EQ(transform::filter_by_bits(queue(), Filtered::kBuild, &same.prepared, &probe.prepared),
+    EXPECT_EQ(transform::filter_by_bits(queue(), Filtered::kBuild, nullptr, &same.prepared,
+                                        &probe.prepared),
               wide.is_filtered);
     EXPECT_EQ(same.prepared.keys, same.column.data);
     expect_kept(queue(), build.prepared, wide.ends, wide.width, {0, 1, 2});
@@ -458,8 +486,8 @@ TEST_F(FilterKeys, KeptRowsTellWhereTheirColumnsAre) {
   Keys const probe_keys = series(3000, 1, 20000, 4);
   FilteredSide build(queue(), build_keys, 4, 0.1);
   FilteredSide probe(queue(), probe_keys, 4, 0.1);
-  ASSERT_TRUE(
-      transform::filter_by_bits(queue(), Filtered::kBoth, &build.prepared, &probe.prepared));
+  ASSERT_TRUE(transform::filter_by_bits(queue(), Filtered::kBoth, nullptr, &build.prepared,
+                                        &probe.prepared));
   for (FilteredSide const* side : {&build, &probe}) {
     ASSERT_NE(side->prepared.source_rows, nullptr);
     HostColumn const payload = random_column(side->host.data.size() / 4, 8, 1);
