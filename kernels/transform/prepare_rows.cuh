@@ -23,21 +23,37 @@ __global__ void __launch_bounds__(kStreamThreads)
     prepare_rows_kernel(const Value* __restrict__ column, const uint32_t* __restrict__ source_rows,
                         uint32_t rows, Value* __restrict__ prepared,
                         uint32_t* __restrict__ row_ids) {
-  uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
+  uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
+  // All of a thread's loads are under way before the first is waited for.
+  uint32_t source[kStreamItems];
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
-    uint64_t const position = tile + item * kStreamThreads + threadIdx.x;
-    if (position >= rows) break;
-    uint32_t const row =
-        source_rows != nullptr ? source_rows[position] : static_cast<uint32_t>(position);
-    if (prepared != nullptr) {
+    uint64_t const position = first + item * kStreamThreads;
+    source[item] = static_cast<uint32_t>(position);
+    if (position < rows && source_rows != nullptr) source[item] = __ldcs(&source_rows[position]);
+  }
+  if (prepared != nullptr) {
+    Value values[kStreamItems];
+#pragma unroll
+    for (int item = 0; item < kStreamItems; ++item) {
+      if (first + item * kStreamThreads < rows) values[item] = column[source[item]];
+    }
+#pragma unroll
+    for (int item = 0; item < kStreamItems; ++item) {
+      uint64_t const position = first + item * kStreamThreads;
+      if (position >= rows) continue;
       if constexpr (Mixed) {
-        prepared[position] = mix_key(column[row]);
+        prepared[position] = mix_key(values[item]);
       } else {
-        prepared[position] = column[row];
+        prepared[position] = values[item];
       }
     }
-    if (row_ids != nullptr) row_ids[position] = row;
+  }
+  if (row_ids == nullptr) return;
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const position = first + item * kStreamThreads;
+    if (position < rows) row_ids[position] = source[item];
   }
 }
 

@@ -248,9 +248,10 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
                                std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()) +
                                (is_outer ? 2 * most_set_blocks(queue) : 0));
   while (!partitions.run(how, launch, &leaves, columns)) {
-    // Rows that were not expected are most likely those of a few keys. Partitions that are left are
-    // dealt all the same.
-    if (partitions.rows_not_dealt() / 2 > probe.rows) {
+    // Rows that were not expected are those of a few keys, or each has some: of 2.7*10^7 probe rows
+    // with two each rounds take 1.06 ms, 2.16 dealt. Partitions that are left are dealt all the
+    // same.
+    if (partitions.rows_not_dealt() / (kDealtMatches / 2) > probe.rows) {
       how = How::kDealt;
       launch = partitions.launch_of(how);
     }
