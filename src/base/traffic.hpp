@@ -233,8 +233,8 @@ constexpr Traffic table_columns(uint64_t probe_rows, uint64_t probe_width, uint6
 }
 
 // Rows that cannot match left out before they are moved: keys are read so often, for a filter by
-// bits once for their ranges before; a bit of each that has one; kept keys and row numbers are
-// written, and each kept row's columns read and written side by side.
+// bits once more for ranges that no sample saw; a bit of each that has one; kept keys and row
+// numbers are written, and each kept row's columns read and written side by side.
 inline constexpr uint64_t kMostFilterPlaces = uint64_t{1} << 29;  // 64 MiB of bits
 constexpr Traffic filter_rows(uint64_t rows, uint64_t key_width, uint64_t times_read,
                               uint64_t asked, uint64_t kept, uint64_t columns_width) {

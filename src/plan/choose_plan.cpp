@@ -133,10 +133,8 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
   if (!other) return;
   for (const JoinPlan& plan : candidates_of(*other, facts)) {
     const bool is_table = probes_table(plan.match) && plan.transform == Transform::kNone;
-    // What a filter leaves of a table's rows is known; of those that ask one, if theirs were
-    // scanned.
-    const bool known = plan.filter == Filter::kNone ||
-                       (probes_table(plan.match) && sample.counted && !tables_alone);
+    // What a filter leaves is known if one side was scanned.
+    const bool known = plan.filter == Filter::kNone || (sample.counted && !tables_alone);
     // Nobody saw whether its keys are dense and unique: a table in vain costs less than parts.
     const bool in_parts = plan.transform == Transform::kWriteCombined;
     if (known && !in_parts && (is_table || !tables_alone)) plans->push_back(plan);

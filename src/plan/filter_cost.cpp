@@ -26,6 +26,13 @@ double share_in_common(const SampleStatistics& sample) {
   return probe.low <= probe.high ? covered_share(probe, sample.build_range) : 1.0;
 }
 
+// And of the build side's, where nobody counted them.
+double share_within(const SampleStatistics& sample) {
+  const bool are_known = sample.build_range.low <= sample.build_range.high &&
+                         sample.probe_range.low <= sample.probe_range.high;
+  return are_known ? covered_share(sample.build_range, sample.probe_range) : 1.0;
+}
+
 int64_t part_of(int64_t rows, double share) {
   return std::clamp(static_cast<int64_t>(std::llround(static_cast<double>(rows) * share)),
                     std::min<int64_t>(rows, 1), rows);
@@ -63,7 +70,9 @@ Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marki
                                  : common_places(sample);
   const double seconds = read_seconds(1, places / 8, facts) / kBitsFaster;
   const double near = std::min(1.0, 8 * kUsableL1 / static_cast<double>(places));
-  return {places, hashes ? uint64_t{1} : 2, seconds, seconds * (1 - near + near / kL1Faster)};
+  // Ranges that a sample saw need not be looked for.
+  const uint64_t times_read = hashes || sample.counted ? 1 : 2;
+  return {places, times_read, seconds, seconds * (1 - near + near / kL1Faster)};
 }
 
 // The part of the bits that so many keys set, and so of keys without a match that find theirs set.
@@ -109,13 +118,13 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
   if (!as_sampled) {
     filtered.sample =
         turned_round(sample, static_cast<double>(probe.rows), static_cast<double>(build.rows));
+    filtered.sample.build_within = share_within(filtered.sample);
     filtered.request.options.build_side = static_cast<gpujoin_side>(plan.build_side);
   }
   const SampleStatistics seen = filtered.sample;
   const Bits bits = bits_of(plan, seen, of_build ? probe.rows : build.rows, facts);
   const int64_t in_range = hashes ? build.rows : part_of(build.rows, seen.build_within);
-  const bool filters = (as_sampled || of_build) && sample.counted &&
-                       (hashes || bits.places <= traffic::kMostFilterPlaces);
+  const bool filters = sample.counted && (hashes || bits.places <= traffic::kMostFilterPlaces);
   if (filters && of_build) {
     const int64_t keys = keys_of_probe_rows(seen, probe.rows);
     const double taken = taken_share(plan, bits, keys);
@@ -132,18 +141,18 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     filtered.sample.build_range = {};
   } else if (filters) {
     const double left =
-        sample.match_ratio + (1 - sample.match_ratio) * taken_share(plan, bits, build.rows);
+        seen.match_ratio + (1 - seen.match_ratio) * taken_share(plan, bits, build.rows);
     const int64_t kept = part_of(probe.rows, left);
-    const int64_t asked = hashes ? probe.rows : part_of(probe.rows, share_in_common(sample));
+    const int64_t asked = hashes ? probe.rows : part_of(probe.rows, share_in_common(seen));
     filtered.cost = side_cost(build, in_range, in_range, bits, bits.mark_seconds, facts);
     filtered.cost +=
-        side_cost(probe, asked, kept, bits, bits.ask_seconds * missed_share(sample), facts);
+        side_cost(probe, asked, kept, bits, bits.ask_seconds * missed_share(seen), facts);
     build.rows = in_range;
     probe.rows = kept;
     filtered.sample.probe_keyed = 1;
-    filtered.sample.match_ratio = sample.match_ratio / std::max(left, 1e-9);
+    filtered.sample.match_ratio = seen.match_ratio / std::max(left, 1e-9);
     filtered.sample.heaviest_probe_key =
-        std::min(1.0, sample.heaviest_probe_key / std::max(left, 1e-9));
+        std::min(1.0, seen.heaviest_probe_key / std::max(left, 1e-9));
   } else {
     // Keys are looked at in vain: for their ranges, or by a filter of which nobody knows what it
     // leaves out.
