@@ -8,7 +8,7 @@
 //          bits, and where a key's is
 // Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of
 //          the marking side the bit of each key that has one. Whether a key lies outside of what
-//          was expected: then what was kept is worth nothing
+//          was expected, or between its steps: then what was kept is worth nothing
 // Needs    bits 0 before the first side; count 0; *expected.outside 0
 // Launch   ceil(rows / kFilterTile) blocks of kFilterThreads
 // Moves    |Key| a row read, 4 more of source_rows; |Key| + 4 a kept row written; a sector of the
@@ -60,7 +60,9 @@ __global__ void __launch_bounds__(kFilterThreads)
     bool outside = false;
 #pragma unroll
     for (int item = 0; item < kFilterItems; ++item) {
-      outside |= kept[item] && static_cast<Key>(own[item] - expected.low) > expected.span;
+      Key const distance = own[item] - expected.low;
+      outside |=
+          kept[item] && (distance > expected.span || (distance & expected.between_steps) != 0);
     }
     if (__any_sync(0xffffffffU, outside) && lane == 0) *expected.outside = 1;
   }

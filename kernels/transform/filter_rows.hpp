@@ -32,12 +32,13 @@ struct KeyHashesFilter {
 #endif
 };
 
-// Between which keys all of a side are expected to lie. *outside is set where one does not; null:
-// nothing is expected.
+// Where all keys of a side are expected: from low to low + span, in steps: no distance from low has
+// a bit of between_steps. *outside is set where one is not; null: nothing is expected.
 template <typename Key>
 struct ExpectedKeys {
   Key low;
   Key span;
+  Key between_steps;
   uint32_t* outside;
 };
 

@@ -11,7 +11,8 @@ uint64_t turned(int64_t key, int32_t width) {
                     : kernels::turn_sign(static_cast<uint64_t>(key));
 }
 
-// Beyond the lowest of n keys that were drawn lies one in n of all, likely.
+// Beyond the lowest of n keys that were drawn lies one in n of all, likely. varying: bits in which
+// they differ, as far as is known.
 kernels::KeyRange and_some_beyond(const plan::KeyRange& drawn, int32_t width, uint64_t varying) {
   constexpr uint64_t kDraws = 512;  // a twentieth of them, at most
   kernels::KeyRange range;
@@ -20,7 +21,7 @@ kernels::KeyRange and_some_beyond(const plan::KeyRange& drawn, int32_t width, ui
   range.low = turned(drawn.low, width);
   range.high = turned(drawn.high, width);
   if (drawn.exact) return range;
-  uint64_t const step = varying == 0 ? 1 : varying & -varying;
+  uint64_t const step = varying == 0 ? 1 : varying & (~varying + 1);
   uint64_t const beyond = (range.high - range.low) / kDraws / step * step;
   uint64_t const highest = width == 4 ? UINT32_MAX : UINT64_MAX;
   range.low -= std::min<uint64_t>(beyond, range.low / step * step);
@@ -39,11 +40,13 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
                         has_keys(sample.build_range) && has_keys(sample.probe_range);
   if (!is_known) return std::nullopt;
   bool const as_looked = plan.build_side == plan::build_side_of(join.request);
-  auto const range_of = [&](plan::KeyRange const& range) {
-    return and_some_beyond(range, key_width, sample.build_varying);
+  auto const range_of = [&](bool of_build) {
+    // Nobody saw in which bits keys of the other side differ.
+    return of_build == as_looked ? and_some_beyond(sample.build_range, key_width,
+                                                   of_build ? sample.build_varying : UINT64_MAX)
+                                 : and_some_beyond(sample.probe_range, key_width, UINT64_MAX);
   };
-  return transform::ExpectedRanges{range_of(as_looked ? sample.build_range : sample.probe_range),
-                                   range_of(as_looked ? sample.probe_range : sample.build_range)};
+  return transform::ExpectedRanges{range_of(true), range_of(false)};
 }
 
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {

@@ -20,7 +20,7 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
 
 // Of all of them, where the look read all of a column that lies on the device. Not of keys in
 // order: whether one step leads from each to the next, where rows need not be placed, it does not
-// tell. A table of them spares a launch and a wait.
+// tell. A table of them spares a launch and a wait, but where its rows are placed by their tiles.
 std::optional<SeenKeys> keys_seen_by_look(const PlannedJoin& join, const plan::JoinPlan& plan);
 
 }  // namespace gpujoin::execute

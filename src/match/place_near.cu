@@ -13,8 +13,8 @@ namespace {
 using base::stream_of;
 using kernels::PlaceNearState;
 
-// Tiles that a slice's block looks at, one after the other, for those that reach it: on average few
-// where rows lie in one order, many where halves of the rows each do.
+// Tiles that a slice's block looks at for those that reach it: on average few where rows lie in one
+// order, many where halves of the rows each do.
 constexpr uint64_t kMostLookedAt = 64;
 
 // Whether few tiles are read, and few looked at for it. Waits for the stream.

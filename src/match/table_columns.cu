@@ -331,11 +331,13 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   }
 }
 
-// For place_near(). Null: rows go to their places otherwise.
+// For place_near(). Null: rows go to their places otherwise; a tile is a block's, and fewer would
+// leave most of a device idle.
 base::Buffer tile_ranges(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                          const TableSide& build, const Columns& columns) {
+  constexpr uint32_t kFewestRows = 1U << 20;
   bool const from_tiles = plan.neighbours == PlacesOfNeighbours::kInFewSlices &&
-                          build.rows >= kernels::kLeastPlacedBySlices && !columns.empty();
+                          build.rows >= kFewestRows && !columns.empty();
   if (!from_tiles) return {};
   return queue.device_pool->try_allocate(
       Memory::kDevice,

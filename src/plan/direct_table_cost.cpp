@@ -218,7 +218,7 @@ Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
 }
 
 // From where they lie: tiles are read for each slice of their places. H200, 10^8 rows of 4 + 8
-// bytes, columns of 4, shuffled in blocks of 4096, 65536 and 131072 rows: 0.99, 1.71 and 2.39 ms,
+// bytes, columns of 4, shuffled in blocks of 4096, 65536 and 131072 rows: 0.99, 1.69 and 2.39 ms,
 // where their bytes take 0.65, 1.22 and 1.86.
 Cost place_from_tiles(const JoinPlan& plan, const JoinShape& shape, const PlaceRow& row,
                       uint64_t places, const base::DeviceFacts& facts) {

@@ -70,8 +70,11 @@ Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marki
                                  : common_places(sample);
   const double seconds = read_seconds(1, places / 8, facts) / kBitsFaster;
   const double near = std::min(1.0, 8 * kUsableL1 / static_cast<double>(places));
-  // Ranges that a sample saw need not be looked for.
-  const uint64_t times_read = hashes || sample.counted ? 1 : 2;
+  // Ranges that a sample saw of keys as they are need not be looked for.
+  const bool are_seen = plan.keys == Keys::kPlain && sample.sampled &&
+                        sample.build_range.low <= sample.build_range.high &&
+                        sample.probe_range.low <= sample.probe_range.high;
+  const uint64_t times_read = hashes || are_seen ? 1 : 2;
   return {places, times_read, seconds, seconds * (1 - near + near / kL1Faster)};
 }
 

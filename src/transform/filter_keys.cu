@@ -70,17 +70,21 @@ bool leave_out(base::Queue& queue, Filtered filtered, bool keeps_all, const Filt
                         stream_of(queue)),
         "clearing bits of keys");
   check(cudaMemsetAsync(counts, 0, sizeof(*counts), stream_of(queue)), "clearing counts");
-  auto const keys_of = [&](kernels::KeyRange const ExpectedRanges::*side) {
-    kernels::ExpectedKeys<Key> keys{};
-    if (expected == nullptr) return keys;
-    kernels::KeyRange const& range = expected->*side;
+  auto const keys_in = [&](const kernels::KeyRange& range, int32_t shift) {
+    kernels::ExpectedKeys<Key> keys;
     keys.low = kernels::turn_sign(static_cast<Key>(range.low));
     keys.span = static_cast<Key>(range.high - range.low);
+    keys.between_steps = static_cast<Key>((Key{1} << shift) - 1);
     keys.outside = reinterpret_cast<uint32_t*>(&counts->outside);
     return keys;
   };
-  auto const of_build = keys_of(&ExpectedRanges::build);
-  auto const of_probe = keys_of(&ExpectedRanges::probe);
+  kernels::ExpectedKeys<Key> of_build{};
+  kernels::ExpectedKeys<Key> of_probe{};
+  if (expected != nullptr) {
+    // Bits are for the build side's steps: a probe row between them has no match.
+    of_build = keys_in(expected->build, places_of(expected->build, sizeof(Key)).shift);
+    of_probe = keys_in(expected->probe, 0);
+  }
   Kept kept_build;
   Kept kept_probe;
   bool const only_build = filtered == Filtered::kBuild;

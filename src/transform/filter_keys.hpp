@@ -19,8 +19,8 @@ enum class Filtered {
 
 // Both leave out rows, and wait for the stream. Keys must not be mixed.
 
-// Of either side's keys, more or less: which ones lie outside is found on the way, and costs the
-// filter once more.
+// Of either side's keys, more or less: whether one lies outside, or a build key between the steps
+// from the lowest one of that range on, is found on the way, and costs the filter once more.
 struct ExpectedRanges {
   kernels::KeyRange build;
   kernels::KeyRange probe;

@@ -75,6 +75,59 @@ TEST_P(LookedKeys, AreTheTable) {
       << result->statistics.plan;
   EXPECT_TRUE(rows_of(*queue, *result) == reference_join(left, right, spec));
 }
+// A filter by bits where what the sample says of the keys is true, or is not: in steps of which
+// some keys are not, in a part of their range, or of the other side than the plan builds on.
+TEST_P(LookedKeys, AreFilteredWhateverTheSampleSays) {
+  auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
+  if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
+  RelationShape shape{.rows = 40'000, .key_width = GetParam().width};
+  shape.distinct_keys = 50'000;
+  shape.key_stride = GetParam().stride;
+  shape.null_keys = GetParam().nulls;
+  shape.unique_keys = true;
+  HostRelation const left = random_relation(shape, 1);
+  shape.rows = 60'000;
+  shape.distinct_keys = 200'000;
+  shape.unique_keys = false;
+  HostRelation const right = random_relation(shape, 2);
+  columns::JoinSpec const spec = spec_of(Columns());
+  auto const expected = reference_join(left, right, spec);
+  for (gpujoin_side const side : {GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
+    for (gpujoin_algorithm const algorithm :
+         {GPUJOIN_ALGORITHM_PHJ_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+      gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+      options.algorithm = algorithm;
+      options.filter = GPUJOIN_FILTER_KEY_BITS;
+      options.build_side = side;
+      execute::PlannedJoin join =
+          execute::make_plan(*queue, register_relation(*queue, left, true),
+                             register_relation(*queue, right, true), spec, options);
+      plan::SampleStatistics of_left;
+      tell_keys(left, &of_left);
+      plan::SampleStatistics of_right;
+      tell_keys(right, &of_right);
+      bool const as_left = plan::build_side_of(join.request) == plan::Side::kLeft;
+      plan::SampleStatistics told = as_left ? of_left : of_right;
+      told.probe_range = (as_left ? of_right : of_left).build_range;
+      plan::SampleStatistics part = told;
+      part.build_range.exact = part.probe_range.exact = false;
+      part.build_range.high = part.probe_range.high = part.build_range.low + 12'000;
+      plan::SampleStatistics upper = told;
+      upper.build_range.exact = upper.probe_range.exact = false;
+      upper.build_range.low = upper.probe_range.low = told.build_range.low + 4'801;
+      plan::SampleStatistics coarse = told;
+      coarse.build_varying &= ~uint64_t{31};
+      for (plan::SampleStatistics const& sample : {told, part, upper, coarse}) {
+        join.choice.sample = sample;
+        auto const result = execute::execute(*queue, join);
+        EXPECT_NE(result->statistics.plan.find("filter=key_bits"), std::string::npos)
+            << result->statistics.plan;
+        EXPECT_TRUE(rows_of(*queue, *result) == expected) << result->statistics.plan;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Keys, LookedKeys,
                          ::testing::Values(Keys{4, 1, 0}, Keys{8, 8, 0}, Keys{4, 4, 0.1}));
 

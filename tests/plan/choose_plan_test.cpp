@@ -707,6 +707,20 @@ TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
   EXPECT_EQ(plan_of(request, far).neighbours, PlacesOfNeighbours::kAnywhere);
 }
 
+// H200, 10^8 unique keys in steps of 3 and 6*10^7 rows that ask for a fifth of them, two payloads a
+// side: 2.70 ms with a filter that the larger side marks, in partitions alone 3.72.
+TEST(ChoosePlan, TheLargerSideMayMarkTheFilter) {
+  const PlanRequest request = request_of(100'000'000, 60'000'000, 2);
+  SampleStatistics sample = sample_of(0.09, 30);  // of the smaller side, which is asked
+  sample.rows_per_match = 1.33;
+  sample.build_range = {0, 299'999'999, false};
+  sample.probe_range = {0, 900'000'000, false};
+  const JoinPlan plan = plan_of(request, sample);
+  EXPECT_EQ(plan.build_side, Side::kLeft);
+  EXPECT_EQ(plan.filter, Filter::kKeyBits);
+  EXPECT_EQ(plan.transform, Transform::kRadixUnordered);
+}
+
 // H200, 2.5*10^6 x 1.35*10^8 rows of sparse keys, 54 rows a key, shuffled in blocks of 2048: hashed
 // 2.34 ms, in partitions 3.25. In no order partitions take less.
 TEST(ChoosePlan, NeighboursAskFewSlotsOfAHashedTable) {

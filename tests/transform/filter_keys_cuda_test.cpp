@@ -187,19 +187,27 @@ struct Ends {
 };
 
 // What is told of the keys ahead.
-enum class Told { kNothing, kAll, kTooFew };
+enum class Told { kNothing, kAll, kLowerHalf, kUpperHalf, kCoarseSteps, kFineSteps };
+constexpr Told kAllTold[] = {Told::kNothing,   Told::kAll,         Told::kLowerHalf,
+                             Told::kUpperHalf, Told::kCoarseSteps, Told::kFineSteps};
 
 kernels::KeyRange told_range(const std::set<uint64_t>& keys, int32_t width, Told told) {
   kernels::KeyRange range;
   Ends const ends(keys, width);
   range.low = ends.low;
   range.high = ends.high;
-  if (told == Told::kTooFew && ends.low < ends.high)
-    range.high = ends.low + (ends.high - ends.low) / 2;
   for (uint64_t const key : keys) {
     range.any |= key;
     range.all &= key;
   }
+  uint64_t const varying = range.any & ~range.all;
+  uint64_t const step = varying == 0 ? 1 : varying & (~varying + 1);
+  uint64_t const half = ends.low < ends.high ? (ends.high - ends.low) / 2 / step * step : 0;
+  if (told == Told::kLowerHalf) range.high = ends.low + half;
+  if (told == Told::kUpperHalf) range.low = ends.low + half;
+  // The lowest bit that varies is not told, or one below that does not.
+  if (told == Told::kCoarseSteps) range.any &= ~step;
+  if (told == Told::kFineSteps) range.any |= 1, range.all &= ~uint64_t{1};
   return range;
 }
 
@@ -210,10 +218,8 @@ void expect_filtered(base::Queue& queue, Filtered filtered, Told told,
                      const FilterCase& filter_case, int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
                std::to_string(nulls) + " NULL" +
-               (filtered == Filtered::kBuild ? ", the build side alone" : "") +
-               (told == Told::kNothing ? ""
-                : told == Told::kAll   ? ", all told"
-                                       : ", too few told"));
+               (filtered == Filtered::kBuild ? ", the build side alone" : "") + ", told " +
+               std::to_string(static_cast<int>(told)));
   auto const& [name, build_keys, probe_keys] = filter_case;
   FilteredSide build(queue, build_keys, width, nulls);
   FilteredSide probe(queue, probe_keys, width, nulls);
@@ -250,7 +256,7 @@ void expect_filtered(base::Queue& queue, Filtered filtered, Told told,
 void expect_filtered(base::Queue& queue, const FilterCase& filter_case, int32_t width,
                      double nulls) {
   for (Filtered const filtered : {Filtered::kBoth, Filtered::kBuild}) {
-    for (Told const told : {Told::kNothing, Told::kAll, Told::kTooFew}) {
+    for (Told const told : kAllTold) {
       expect_filtered(queue, filtered, told, filter_case, width, nulls);
     }
   }
