@@ -1,6 +1,7 @@
 #include "src/execute/looked_keys.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpujoin::execute {
 
@@ -11,22 +12,53 @@ uint64_t turned(int64_t key, int32_t width) {
                     : kernels::turn_sign(static_cast<uint64_t>(key));
 }
 
-// Beyond the lowest of n keys that were drawn lies one in n of all, likely. varying: bits in which
-// they differ, as far as is known.
-kernels::KeyRange and_some_beyond(const plan::KeyRange& drawn, int32_t width, uint64_t varying) {
-  constexpr uint64_t kDraws = 512;  // a twentieth of them, at most
+uint64_t highest_of(int32_t width) { return width == 4 ? UINT32_MAX : UINT64_MAX; }
+
+// Of a side, as the sample has it.
+struct DrawnKeys {
+  plan::KeyRange range;
+  double heavy_share;  // of the rows, with a key that was drawn often
+  uint64_t varying;    // bits in which keys differ, as far as is known
+
+  // Some is always beyond what was drawn of keys of which few are frequent and most are seldom.
+  bool are_even() const {
+    constexpr double kMostHeavy = 0.05;
+    return range.exact || heavy_share < kMostHeavy;
+  }
+};
+
+// Beyond the lowest of n keys that were drawn lies one in n of all, likely.
+kernels::KeyRange and_some_beyond(const DrawnKeys& drawn, int32_t width) {
+  constexpr uint64_t kDraws = 512;  // an eighth of them
   kernels::KeyRange range;
-  range.any = varying;
+  range.any = drawn.varying;
   range.all = 0;
-  range.low = turned(drawn.low, width);
-  range.high = turned(drawn.high, width);
-  if (drawn.exact) return range;
-  uint64_t const step = varying == 0 ? 1 : varying & (~varying + 1);
+  range.low = turned(drawn.range.low, width);
+  range.high = turned(drawn.range.high, width);
+  if (drawn.range.exact) return range;
+  uint64_t const step = drawn.varying == 0 ? 1 : drawn.varying & (~drawn.varying + 1);
   uint64_t const beyond = (range.high - range.low) / kDraws / step * step;
-  uint64_t const highest = width == 4 ? UINT32_MAX : UINT64_MAX;
   range.low -= std::min<uint64_t>(beyond, range.low / step * step);
-  range.high += std::min<uint64_t>(beyond, highest - range.high);
+  range.high += std::min<uint64_t>(beyond, highest_of(width) - range.high);
   return range;
+}
+
+kernels::KeyRange all_keys(int32_t width) {
+  kernels::KeyRange range;
+  range.any = UINT64_MAX;
+  range.all = 0;
+  range.low = 0;
+  range.high = highest_of(width);
+  return range;
+}
+
+// Whether the probe side's range leaves out less than half of the build side's.
+bool covers_most(const plan::KeyRange& probe, const plan::KeyRange& build) {
+  auto const width_of = [](int64_t low, int64_t high) {
+    return static_cast<double>(high) - static_cast<double>(low) + 1;
+  };
+  double const common = width_of(std::max(probe.low, build.low), std::min(probe.high, build.high));
+  return 2 * common > width_of(build.low, build.high);
 }
 
 }  // namespace
@@ -39,14 +71,17 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
   bool const is_known = sample.sampled && plan.keys == plan::Keys::kPlain &&
                         has_keys(sample.build_range) && has_keys(sample.probe_range);
   if (!is_known) return std::nullopt;
-  bool const as_looked = plan.build_side == plan::build_side_of(join.request);
-  auto const range_of = [&](bool of_build) {
-    // Nobody saw in which bits keys of the other side differ.
-    return of_build == as_looked ? and_some_beyond(sample.build_range, key_width,
-                                                   of_build ? sample.build_varying : UINT64_MAX)
-                                 : and_some_beyond(sample.probe_range, key_width, UINT64_MAX);
-  };
-  return transform::ExpectedRanges{range_of(true), range_of(false)};
+  // Nobody saw in which bits keys of the side differ that was not scanned.
+  DrawnKeys build = {sample.build_range, sample.heavy_build_share, sample.build_varying};
+  DrawnKeys probe = {sample.probe_range, sample.heavy_probe_share, UINT64_MAX};
+  if (plan.build_side != plan::build_side_of(join.request)) std::swap(build, probe);
+  if (!build.are_even()) return std::nullopt;
+  if (probe.are_even()) {
+    return transform::ExpectedRanges{and_some_beyond(build, key_width),
+                                     and_some_beyond(probe, key_width)};
+  }
+  if (!covers_most(probe.range, build.range)) return std::nullopt;
+  return transform::ExpectedRanges{and_some_beyond(build, key_width), all_keys(key_width)};
 }
 
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {
