@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "kernels/host_answer.hpp"
-#include "kernels/limits.hpp"
 
 namespace gpujoin::kernels {
 
@@ -24,9 +23,6 @@ struct TileRange {
   Key low;
   Key high;
 };
-constexpr uint32_t near_tiles(uint32_t rows) {
-  return rows / kNearTile + (rows % kNearTile != 0 ? 1 : 0);
-}
 
 // The same while blocks add theirs, 0 where none did.
 struct NotedRange {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/plan/stage_costs.hpp"
+
 namespace gpujoin::execute {
 
 namespace {
@@ -52,15 +54,6 @@ kernels::KeyRange all_keys(int32_t width) {
   return range;
 }
 
-// Whether the probe side's range leaves out less than half of the build side's.
-bool covers_most(const plan::KeyRange& probe, const plan::KeyRange& build) {
-  auto const width_of = [](int64_t low, int64_t high) {
-    return static_cast<double>(high) - static_cast<double>(low) + 1;
-  };
-  double const common = width_of(std::max(probe.low, build.low), std::min(probe.high, build.high));
-  return 2 * common > width_of(build.low, build.high);
-}
-
 }  // namespace
 
 std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join,
@@ -80,7 +73,8 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
     return transform::ExpectedRanges{and_some_beyond(build, key_width),
                                      and_some_beyond(probe, key_width)};
   }
-  if (!covers_most(probe.range, build.range)) return std::nullopt;
+  // Of a range that leaves out less than half nothing is gained.
+  if (plan::covered_share(build.range, probe.range) <= 0.5) return std::nullopt;
   return transform::ExpectedRanges{and_some_beyond(build, key_width), all_keys(key_width)};
 }
 

@@ -44,7 +44,7 @@ bool place(base::Queue& queue, const EmptyTable& table) {
   if (slices.count == 0) return false;
   TableSide const& build = table.build;
   auto const* const keys = static_cast<const Key*>(build.keys);
-  uint32_t const tiles = kernels::near_tiles(build.rows);
+  uint32_t const tiles = base::grid_of(build.rows, kernels::kNearTile);
   base::Buffer const of_tiles = queue.device_pool->try_allocate(
       base::Memory::kDevice, base::checked_bytes(tiles, sizeof(kernels::TilePlaces)));
   if (!of_tiles) return false;

@@ -340,8 +340,8 @@ base::Buffer tile_ranges(base::Queue& queue, const plan::JoinPlan& plan, int32_t
                           build.rows >= kFewestRows && !columns.empty();
   if (!from_tiles) return {};
   return queue.device_pool->try_allocate(
-      Memory::kDevice,
-      base::checked_bytes(kernels::near_tiles(build.rows), 2 * static_cast<uint64_t>(key_width)));
+      Memory::kDevice, base::checked_bytes(base::grid_of(build.rows, kernels::kNearTile),
+                                           2 * static_cast<uint64_t>(key_width)));
 }
 
 }  // namespace

@@ -26,11 +26,14 @@ double share_in_common(const SampleStatistics& sample) {
   return probe.low <= probe.high ? covered_share(probe, sample.build_range) : 1.0;
 }
 
+bool saw_ranges(const SampleStatistics& sample) {
+  return sample.build_range.low <= sample.build_range.high &&
+         sample.probe_range.low <= sample.probe_range.high;
+}
+
 // And of the build side's, where nobody counted them.
 double share_within(const SampleStatistics& sample) {
-  const bool are_known = sample.build_range.low <= sample.build_range.high &&
-                         sample.probe_range.low <= sample.probe_range.high;
-  return are_known ? covered_share(sample.build_range, sample.probe_range) : 1.0;
+  return saw_ranges(sample) ? covered_share(sample.build_range, sample.probe_range) : 1.0;
 }
 
 int64_t part_of(int64_t rows, double share) {
@@ -71,9 +74,7 @@ Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marki
   const double seconds = read_seconds(1, places / 8, facts) / kBitsFaster;
   const double near = std::min(1.0, 8 * kUsableL1 / static_cast<double>(places));
   // Ranges that a sample saw of keys as they are need not be looked for.
-  const bool are_seen = plan.keys == Keys::kPlain && sample.sampled &&
-                        sample.build_range.low <= sample.build_range.high &&
-                        sample.probe_range.low <= sample.probe_range.high;
+  const bool are_seen = plan.keys == Keys::kPlain && sample.sampled && saw_ranges(sample);
   const uint64_t times_read = hashes || are_seen ? 1 : 2;
   return {places, times_read, seconds, seconds * (1 - near + near / kL1Faster)};
 }
@@ -116,7 +117,6 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
   const bool of_build = probes_table(plan.match);
   const bool hashes = plan.filter == Filter::kKeyHashes;
-  // What the keys of a table's probe side leave of its rows is known whichever side was scanned.
   // What goes on from here builds on this plan's side.
   if (!as_sampled) {
     filtered.sample =

@@ -27,8 +27,8 @@ struct SeenKeys {
   kernels::KeyRange range;
 };
 
-// Of all keys. Waits for the stream. tiles: [near_tiles(rows)] TileRange of the keys' type, filled,
-// too; or null.
+// Of all keys. Waits for the stream. tiles: [ceil(rows / kNearTile)] TileRange of the keys' type,
+// filled, too; or null.
 kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
                             void* tiles = nullptr);
 

@@ -75,6 +75,7 @@ TEST_P(LookedKeys, AreTheTable) {
       << result->statistics.plan;
   EXPECT_TRUE(rows_of(*queue, *result) == reference_join(left, right, spec));
 }
+
 // A filter by bits where what the sample says of the keys is true, or is not: in steps of which
 // some keys are not, in a part of their range, or of the other side than the plan builds on.
 TEST_P(LookedKeys, AreFilteredWhateverTheSampleSays) {
