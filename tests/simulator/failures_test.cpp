@@ -42,7 +42,7 @@ constexpr Scenario kScenarios[] = {
 RunDraw run_of(const Scenario& scenario) {
   RunDraw draw;
   draw.build.shape = scenario.shape;
-  draw.build.rows = scenario.is_spilled ? 6000 : 300;
+  draw.build.rows = scenario.is_spilled ? 8000 : 300;
   draw.build.keys = draw.build.rows;
   draw.build.nulls = 0.05;
   draw.build.unique = scenario.kind == GPUJOIN_JOIN_LEFT_SINGLE;
@@ -50,7 +50,7 @@ RunDraw run_of(const Scenario& scenario) {
   draw.cpu_threads = 2;
   if (scenario.is_spilled) {
     // Guards around each buffer take room, too.
-    draw.host_limit = uint64_t{kIsChecked ? 2 : 1} << 20;
+    draw.host_limit = uint64_t{kIsChecked ? 3 : 2} << 19;
     draw.spill = Spill::kRoom;
   }
   OperationDraw operation;
