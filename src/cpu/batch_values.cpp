@@ -37,7 +37,6 @@ void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byt
     }
     uint32_t const ahead_of = std::clamp(rows > kAhead ? rows - kAhead : 0, first, end);
     for (uint32_t i = first; i < ahead_of; ++i) {
-      __builtin_prefetch(from(i + kAhead));
       std::memcpy(room + i * sizeof(Value), from(i), sizeof(Value));
     }
     for (uint32_t i = ahead_of; i < end; ++i) {
@@ -85,6 +84,14 @@ uint64_t bits_of_bytes(const std::byte* bytes, uint32_t rows, uint32_t bit) {
 
 }  // namespace
 
+// Columns of a batch share the look at whether they do.
+template <typename Key>
+void BatchValues<Key>::find_row_numbers(const Matches& matches) {
+  known_numbers_ = packed_row_numbers(*matches.side, matches.rest, matches.rows, numbers_.data());
+  are_neighbours_ = are_neighbours(known_numbers_, matches.rows);
+  numbers_of_ = matches.side;
+}
+
 template <typename Key>
 void BatchValues<Key>::load_words(const Matches& matches, uint32_t offset) {
   if (words_of_ == matches.side && words_offset_ == offset) return;
@@ -126,7 +133,7 @@ const std::byte* BatchValues<Key>::values(const OutputSource& source, const Key*
   }
   auto const* base = static_cast<const std::byte*>(source.column->data);
   uint32_t const* numbers = row_numbers(matches);
-  if (are_neighbours(numbers, matches.rows)) return base + uint64_t{numbers[0]} * source.width;
+  if (are_neighbours_) return base + uint64_t{numbers[0]} * source.width;
   with_width(source.width, [&](auto value) {
     fetch<decltype(value)>(base, numbers, matches.rows, room_.data());
   });

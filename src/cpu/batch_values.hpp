@@ -54,15 +54,12 @@ class BatchValues {
   const uint64_t* bits(const OutputSource& source, const Matches& matches);
   // expected: their rows carry them.
   const uint32_t* row_numbers(const Matches& matches) {
-    if (numbers_of_ != matches.side) {
-      known_numbers_ =
-          packed_row_numbers(*matches.side, matches.rest, matches.rows, numbers_.data());
-      numbers_of_ = matches.side;
-    }
+    if (numbers_of_ != matches.side) find_row_numbers(matches);
     return known_numbers_;
   }
 
  private:
+  void find_row_numbers(const Matches& matches);
   const std::byte* field(const Matches& matches, uint32_t offset, uint32_t width);
   void load_words(const Matches& matches, uint32_t offset);
 
@@ -73,6 +70,7 @@ class BatchValues {
   const PartitionRows* words_of_ = nullptr;             // null: none is loaded
   const PartitionRows* numbers_of_ = nullptr;           // the same of the row numbers
   const uint32_t* known_numbers_ = nullptr;
+  bool are_neighbours_ = false;  // those numbers, all of them
   uint32_t words_offset_ = 0;
 };
 

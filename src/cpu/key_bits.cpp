@@ -1,17 +1,14 @@
 #include "src/cpu/key_bits.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
-#include "kernels/bytes_column.hpp"
 #include "src/cpu/key_spans.hpp"
-#include "src/cpu/row_marks.hpp"
+#include "src/cpu/marked_keys.hpp"
 
 namespace gpujoin::cpu {
 
@@ -19,8 +16,7 @@ namespace {
 
 constexpr const char* kStage = "transform";
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-// 2 MiB of bits, made of 16 MiB of bytes: for one probe side, with keys in any order, more are made
-// slower than partitions.
+// 2 MiB of bits: for one probe side, with keys in any order, more are made slower than partitions.
 constexpr uint64_t kMostSpan = uint64_t{1} << 24;
 // Where large ones are worth it: 16 MiB of bits; of a list of rows, mostly read at random, 128 MiB.
 constexpr uint64_t kMostKeptSpan = uint64_t{1} << 27;
@@ -34,19 +30,6 @@ struct Bounds {
   Key high = std::numeric_limits<Key>::min();
   bool ascend = true;  // each row's is above that of the row before
 };
-
-// body(key, row) for the rows [first, end) that have one.
-template <typename Key, typename Body>
-void for_each_key(const columns::ColumnView& key, uint64_t first, uint64_t end, const Body& body) {
-  auto const* const keys = static_cast<const Key*>(key.data);
-  if (key.validity == nullptr) {
-    for (uint64_t row = first; row < end; ++row) body(keys[row], row);
-    return;
-  }
-  for (uint64_t row = first; row < end; ++row) {
-    if (kernels::is_valid({key.validity, key.validity_bit_offset}, row)) body(keys[row], row);
-  }
-}
 
 template <typename Key>
 Bounds<Key> bounds_of(Workers& workers, const columns::ColumnView& key, uint64_t rows) {
@@ -99,44 +82,23 @@ std::optional<KeyBits> KeyBits::of_keys(base::Queue& queue, Workers& workers,
   using Bits = std::make_unsigned_t<Key>;
   auto const low = static_cast<Bits>(bounds.low);
   uint64_t const widest = static_cast<Bits>(static_cast<Bits>(bounds.high) - low);
-  bool const lists_rows = wanted.keeps_rows && !bounds.ascend;
+  bool const lists_rows = wanted.rows == Rows::kListed && !bounds.ascend;
   uint64_t const of_large = lists_rows ? kMostListedSpan : kMostKeptSpan;
   uint64_t const most = wanted.may_be_large ? of_large : kMostSpan;
-  if (widest >= std::min(most, kMostNumbersAKey * rows)) return std::nullopt;
+  if (widest >= std::min({most, wanted.most_span, kMostNumbersAKey * rows})) return std::nullopt;
   auto const span = static_cast<uint32_t>(widest + 1);
-  base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
   base::Buffer row_of_key;
   if (lists_rows) {
     row_of_key = queue.host_pool->try_allocate(base::Memory::kHost, uint64_t{span} * 4);
+    if (!row_of_key) return std::nullopt;
   }
-  if (!bytes || (lists_rows && !row_of_key)) return std::nullopt;
-  auto* const marks = bytes.as<uint8_t>();
-  auto* const numbers = row_of_key.as<uint32_t>();
-  bool const looks = wanted.may_repeat && RowMarks::come_again(span, rows);
-  std::atomic<uint64_t> keys{0};
-  workers.for_each_range(kStage, rows, kTaskRows, [&](uint64_t first, uint64_t end) {
-    uint64_t found = 0;
-    for_each_key<Key>(key, first, end, [&](Key one, uint64_t row) {
-      auto const at = static_cast<Bits>(static_cast<Bits>(one) - low);
-      std::atomic_ref const mark(marks[at]);
-      // As RowMarks::mark_in.
-      if (!looks || mark.load(std::memory_order_relaxed) == 0) {
-        mark.store(1, std::memory_order_relaxed);
-      }
-      // Of a key that comes twice anything: nobody will ask.
-      if (numbers != nullptr) {
-        std::atomic_ref(numbers[at]).store(static_cast<uint32_t>(row), std::memory_order_relaxed);
-      }
-      ++found;
-    });
-    keys.fetch_add(found, std::memory_order_relaxed);
-  });
-  RowMarks bits(queue, span + 1);
-  bits.mark_bytes(marks);
-  if (!wanted.may_repeat && bits.count() != keys.load()) return std::nullopt;
-  KeyBits made(bits.bits(), low, span);
+  MarkedKeys<Key> marked{workers, key, rows, low, row_of_key.as<uint32_t>()};
+  base::Buffer bits = marked.mark(queue, uint64_t{span} / 32 + 1);
+  if (!bits || (!wanted.may_repeat && marked.repeat())) return std::nullopt;
+  KeyBits made(std::make_shared<const base::Buffer>(std::move(bits)), low, span);
   if (lists_rows) made.rows_ = std::make_shared<const base::Buffer>(std::move(row_of_key));
-  if (!wanted.keeps_rows || lists_rows) return made;
+  made.are_places_ = wanted.rows == Rows::kPlaced;
+  if (wanted.rows != Rows::kListed || lists_rows) return made;
   made.before_ = counts_before(queue, made.words_, uint64_t{span} / 32 + 1);
   if (made.before_ == nullptr) return std::nullopt;
   return made;
@@ -152,12 +114,21 @@ std::optional<KeyBits> KeyBits::of_column(base::Queue& queue, Workers& workers,
 std::optional<KeyBits> KeyBits::of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
                                           bool keeps_rows, bool may_be_large) {
-  return of_column(queue, workers, key, rows, {keeps_rows, may_be_large, false});
+  return of_column(
+      queue, workers, key, rows,
+      {.rows = keeps_rows ? Rows::kListed : Rows::kNone, .may_be_large = may_be_large});
+}
+
+std::optional<KeyBits> KeyBits::of_places(base::Queue& queue, Workers& workers,
+                                          const columns::ColumnView& key, uint64_t rows,
+                                          uint64_t most_span) {
+  return of_column(queue, workers, key, rows,
+                   {.rows = Rows::kPlaced, .may_be_large = true, .most_span = most_span});
 }
 
 std::optional<KeyBits> KeyBits::of_any(base::Queue& queue, Workers& workers,
                                        const columns::ColumnView& key, uint64_t rows) {
-  return of_column(queue, workers, key, rows, {false, false, true});
+  return of_column(queue, workers, key, rows, {.may_repeat = true});
 }
 
 }  // namespace gpujoin::cpu

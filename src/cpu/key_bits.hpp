@@ -12,6 +12,7 @@
 // does, 16 times as large.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,47 +32,72 @@ class KeyBits {
   static constexpr uint64_t kMostReadBytes = uint64_t{12} << 20;
 
   // None where a key comes twice, keys are scattered, or memory is tight. key: of 4 or 8 bytes;
-  // rows whose key is NULL are left out. keeps_rows: find_rows() will be asked. may_be_large: it is
+  // rows whose key is NULL are left out. keeps_rows: to_rows() will be asked. may_be_large: it is
   // worth that, for any number of probe sides, or since keys come near each other.
   static std::optional<KeyBits> of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
                                           bool keeps_rows, bool may_be_large);
 
-  // The same, whatever comes twice, of which find_rows() will not be asked.
+  // Unique keys of at most so many numbers, from the lowest to the highest, which rows are placed
+  // by (key_places.hpp): a key's number is its row.
+  static std::optional<KeyBits> of_places(base::Queue& queue, Workers& workers,
+                                          const columns::ColumnView& key, uint64_t rows,
+                                          uint64_t most_span);
+
+  // As of_unique, whatever comes twice, of which to_rows() will not be asked.
   static std::optional<KeyBits> of_any(base::Queue& queue, Workers& workers,
                                        const columns::ColumnView& key, uint64_t rows);
 
+  uint64_t span() const { return span_; }
+  // How far it is behind the lowest key. Below that it is beyond the highest, too.
+  template <typename Key>
+  Key number_of(Key key) const {
+    return static_cast<Key>(key - static_cast<Key>(low_));
+  }
   template <typename Key>
   bool has(Key key) const {
-    // Below the lowest key it is beyond the highest, too.
-    auto const at = static_cast<Key>(key - static_cast<Key>(low_));
-    uint64_t const inside = at < span_ ? at : span_;
-    return (words_[inside / 32] >> (inside % 32) & 1) != 0;
+    return (bits_from(number_of(key)) & 1) != 0;
   }
-  bool keeps_rows() const { return before_ != nullptr || rows_ != nullptr; }
-  // The rows of keys that are there. expected: keeps_rows().
+  // Whether all are there; the numbers of each up to the one that is not.
   template <typename Key>
-  void find_rows(const Key* keys, uint32_t count, Key* rows) const {
-    auto const low = static_cast<Key>(low_);
+  bool has_all(const Key* keys, uint32_t count, Key* numbers) const {
+    constexpr uint32_t kAtOnce = 64;
+    uint32_t all = 1;
+    for (uint32_t first = 0; first < count && (all & 1) != 0; first += kAtOnce) {
+      uint32_t const end = std::min(first + kAtOnce, count);
+      for (uint32_t i = first; i < end; ++i) {
+        numbers[i] = number_of(keys[i]);
+        all &= bits_from(numbers[i]);
+      }
+    }
+    return (all & 1) != 0;
+  }
+  bool keeps_rows() const { return are_places_ || before_ != nullptr || rows_ != nullptr; }
+  // From the numbers of keys that are there to their rows. expected: keeps_rows().
+  template <typename Key>
+  void to_rows(Key* numbers, uint32_t count) const {
+    if (are_places_) return;
     if (before_ != nullptr) {
       auto const* const before = before_->as<uint32_t>();
       for (uint32_t i = 0; i < count; ++i) {
-        auto const at = static_cast<Key>(keys[i] - low);
-        rows[i] = before[at / 32] + lower_bits(words_[at / 32], static_cast<uint32_t>(at % 32));
+        Key const at = numbers[i];
+        numbers[i] = before[at / 32] + lower_bits(words_[at / 32], static_cast<uint32_t>(at % 32));
       }
       return;
     }
-    auto const* const numbers = rows_->as<uint32_t>();
-    for (uint32_t i = 0; i < count; ++i) {
-      __builtin_prefetch(numbers + static_cast<Key>(keys[i] - low));
-    }
-    for (uint32_t i = 0; i < count; ++i) rows[i] = numbers[static_cast<Key>(keys[i] - low)];
+    auto const* const rows = rows_->as<uint32_t>();
+    for (uint32_t i = 0; i < count; ++i) numbers[i] = rows[numbers[i]];
   }
 
  private:
   KeyBits(std::shared_ptr<const base::Buffer> bits, uint64_t low, uint64_t span)
       : bits_(std::move(bits)), words_(bits_->as<uint32_t>()), low_(low), span_(span) {}
 
+  // The number's bit, the lowest one, and others.
+  uint32_t bits_from(uint64_t number) const {
+    uint64_t const inside = number < span_ ? number : span_;
+    return words_[inside / 32] >> (inside % 32);
+  }
   // How many of the bits below are 1. Spelled out: the instruction for it is not in every x86-64.
   static uint32_t lower_bits(uint32_t word, uint32_t bit) {
     word &= (uint32_t{1} << bit) - 1;
@@ -79,10 +105,12 @@ class KeyBits {
     word = (word & 0x33333333U) + (word >> 2 & 0x33333333U);
     return ((word + (word >> 4)) & 0x0F0F0F0FU) * 0x01010101U >> 24;
   }
+  enum class Rows { kNone, kListed, kPlaced };
   struct Wanted {
-    bool keeps_rows = false;
+    Rows rows = Rows::kNone;
     bool may_be_large = false;
     bool may_repeat = false;
+    uint64_t most_span = UINT64_MAX;
   };
   // Key: signed.
   template <typename Key>
@@ -97,6 +125,7 @@ class KeyBits {
   const uint32_t* words_;                     // of bits_
   uint64_t low_;                              // the lowest key's bits
   uint64_t span_;
+  bool are_places_ = false;
   std::shared_ptr<const base::Buffer> before_;  // of each word: keys in those before; null: unasked
   std::shared_ptr<const base::Buffer> rows_;  // [span_] of keys that are there, others are not set
 };

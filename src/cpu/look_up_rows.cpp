@@ -23,10 +23,9 @@ class RowLookup {
 
   // False: one of them has no match, and nothing is written.
   bool write(const Key* probe, uint64_t first, uint32_t rows) {
-    bool all = true;
-    for (uint32_t i = 0; i < rows; ++i) all &= keys_.has(probe[i]);
+    bool const all = keys_.has_all(probe, rows, found_);
     if (!all || !keys_.keeps_rows()) return all;
-    keys_.find_rows(probe, rows, found_);
+    keys_.to_rows(found_, rows);
     SideMatches<Key> const matches{&build_, found_, rows};
     writer_.write_at(output_.at(first, rows), probe, matches, matches);
     return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -95,16 +96,25 @@ class MatchState {
   void look_up_bits(const KeyBits& keys, const ProbeRows& rows, const Flush& flush) {
     for (uint32_t first = rows.first, end; first < rows.last; first = end) {
       end = begin_block<kProbeBlockRows>(rows, first, batch_, flush);
+      Key* const numbers = batch_.build + batch_.rows;
       uint32_t found = batch_.rows;
-      for (uint32_t row = first; row < end; ++row) {
-        auto const probe = entry_at<Key, kRowIsEntry>(rows.rows, rows.row_bytes, row);
-        batch_.keys[found] = probe.key;
-        batch_.probe[found] = probe.rest;
-        found += keys.has(probe.key) ? 1 : 0;
+      auto const* const column = reinterpret_cast<const Key*>(rows.rows);
+      if (!kRowIsEntry && rows.row_bytes == sizeof(Key) &&
+          keys.has_all(column + first, end - first, numbers)) {
+        std::copy_n(column + first, end - first, batch_.keys + found);
+        std::iota(batch_.probe + found, batch_.probe + found + (end - first),
+                  static_cast<Key>(first));
+        found += end - first;
+      } else {
+        for (uint32_t row = first; row < end; ++row) {
+          auto const probe = entry_at<Key, kRowIsEntry>(rows.rows, rows.row_bytes, row);
+          batch_.keys[found] = probe.key;
+          batch_.probe[found] = probe.rest;
+          batch_.build[found] = keys.number_of(probe.key);
+          found += keys.has(probe.key) ? 1 : 0;
+        }
       }
-      if (keys.keeps_rows()) {
-        keys.find_rows(batch_.keys + batch_.rows, found - batch_.rows, batch_.build + batch_.rows);
-      }
+      if (keys.keeps_rows()) keys.to_rows(numbers, found - batch_.rows);
       batch_.rows = found;
     }
   }

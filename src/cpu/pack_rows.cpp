@@ -35,10 +35,9 @@ void spread_column(const columns::ColumnView& column, Selection selection, std::
   with_width(column.width, [&](auto value) {
     using Value = decltype(value);
     if (row_bytes == 8) {
-      if constexpr (sizeof(Value) <= 4) spread<Value, 8>(column.data, selection, target, row_bytes);
+      if constexpr (sizeof(Value) <= 8) spread<Value, 8>(column.data, selection, target, row_bytes);
     } else if (row_bytes == 16) {
-      if constexpr (sizeof(Value) <= 8)
-        spread<Value, 16>(column.data, selection, target, row_bytes);
+      spread<Value, 16>(column.data, selection, target, row_bytes);
     } else {
       spread<Value, 0>(column.data, selection, target, row_bytes);
     }
@@ -90,7 +89,7 @@ uint32_t pack_rows(const RowLayout& layout, uint64_t first, uint32_t count, std:
     auto const hash = layout.key_bytes == 4 ? hash_rows<uint32_t> : hash_rows<uint64_t>;
     hash(layout, selection, hashes);
   }
-  spread_column(*layout.key, selection, target, layout.row_bytes);
+  if (layout.key_bytes != 0) spread_column(*layout.key, selection, target, layout.row_bytes);
   if (layout.has_row_number) {
     std::byte* numbers = target + layout.row_number_offset;
     for (uint32_t i = 0; i < selection.rows; ++i) {

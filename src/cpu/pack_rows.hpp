@@ -9,8 +9,8 @@
 
 namespace gpujoin::cpu {
 
-// Rows of a morsel: its packed rows (16 KiB at 16 bytes), hashes and selection stay in L1 and L2.
-inline constexpr uint32_t kMorselRows = 1024;
+// Rows of a morsel: its packed rows, 8 KiB at 32 bytes, stay in L1 until they are written.
+inline constexpr uint32_t kMorselRows = 256;
 
 inline bool is_valid(const columns::ColumnView& column, uint64_t row) {
   if (column.validity == nullptr) return true;

@@ -16,6 +16,7 @@ namespace {
 
 using base::Memory;
 
+constexpr uint64_t kLeastRowsOfRange = 1024;
 // Rows for each partition in a range: its first and last line, written in part, then hardly count.
 constexpr uint64_t kRowsOfRangeAndPartition = 64;
 // Ranges for each thread, so that a thread that is held up leaves its work to others.
@@ -24,7 +25,7 @@ constexpr uint64_t kRangesOfThread = 8;
 constexpr uint64_t kMostRowsOfRange = uint64_t{1} << 21;
 // Of a range, between two looks at whether the call was cancelled: a range's rows may be 64 MiB of
 // pages that nobody has touched.
-constexpr uint64_t kRowsOfPoll = 16 * kMorselRows;
+constexpr uint64_t kRowsOfPoll = 64 * kMorselRows;
 // Partitioned rows beyond this much for each thread do not stay in the cache until the match reads
 // them, so writing them around the cache costs nothing and saves reading the lines first.
 constexpr uint64_t kCachedBytesOfThread = uint64_t{1} << 20;
@@ -43,7 +44,7 @@ struct Ranges {
 Ranges cut(const PartitionedRows& side, int32_t threads) {
   uint64_t const even = side.input_rows / (static_cast<uint64_t>(threads) * kRangesOfThread) + 1;
   uint64_t const least =
-      std::max<uint64_t>(kMorselRows, side.partitions() * kRowsOfRangeAndPartition);
+      std::max<uint64_t>(kLeastRowsOfRange, side.partitions() * kRowsOfRangeAndPartition);
   Ranges ranges;
   ranges.rows_each = (std::max(std::min(even, kMostRowsOfRange), least) + kMorselRows - 1) /
                      kMorselRows * kMorselRows;

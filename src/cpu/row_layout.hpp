@@ -29,7 +29,7 @@ struct RowLayout {
   const columns::ColumnView* key = nullptr;
   // The same values, of which fewer may be valid: rows of the others are not moved. Null: the key.
   const columns::ColumnView* moved = nullptr;
-  uint32_t key_bytes = 0;
+  uint32_t key_bytes = 0;  // 0: the row is without its key, whose number says where it is
   uint32_t row_bytes = 0;
   bool has_row_number = false;
   uint32_t row_number_offset = 0;
@@ -48,5 +48,9 @@ struct RowLayout {
 RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnView& key,
                       const std::vector<int32_t>& output_columns, bool row_numbers,
                       plan::Gather gather);
+
+// The same without the key: of rows that are found by its number. They are of any power of two.
+RowLayout layout_places(const columns::Relation& relation, const columns::ColumnView& key,
+                        const std::vector<int32_t>& output_columns, bool row_numbers);
 
 }  // namespace gpujoin::cpu

@@ -20,7 +20,7 @@ template <typename Key, typename Body>
 void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows& side,
                     const Body& body) {
   // Rows of one task; and, where some keys are NULL, of those that are packed at once.
-  constexpr uint64_t kPackedRows = 4 * kMorselRows;
+  constexpr uint64_t kPackedRows = 16 * kMorselRows;
   constexpr uint64_t kTaskRows = 4 * kPackedRows;
   uint64_t const rows = side.input_rows;
   columns::ColumnView const& key = *side.layout.key;

@@ -67,7 +67,7 @@ void match_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
   match_blocks<Key>(
       queue, workers, probe, filter, sinks,
       [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
-        state.run(workers, keys, rows, {&build.layout, nullptr}, of_probe);
+        state.run(workers, keys, rows, {&build.layout, build.rows.as<std::byte>()}, of_probe);
       });
 }
 

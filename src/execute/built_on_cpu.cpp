@@ -19,6 +19,7 @@
 #include "src/cpu/streamed_probe.hpp"
 #include "src/execute/aggregate.hpp"
 #include "src/execute/alone_on_cpu.hpp"
+#include "src/execute/by_number_on_cpu.hpp"
 #include "src/execute/match_on_cpu.hpp"
 
 namespace gpujoin::execute {
@@ -97,41 +98,6 @@ bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
          cpu::streams_probe(build.input_rows(), probe.input_rows(), build.is_hashed());
 }
 
-// Whether some of a build row comes out.
-bool puts_out(const JoinStep& step, bool left) {
-  auto const& columns = left ? step.spec.left_columns : step.spec.right_columns;
-  return !columns.empty() || puts_out_numbers(step, left);
-}
-
-// Whether keys alone are asked, and rows of the build side read where they lie: where none comes
-// out, or few do, or what is read of them stays in a cache, since they are few, or since rows near
-// each other have near keys on both sides.
-enum class Asked { kNothing, kKeys, kNearKeys };
-Asked asked_of_keys(const JoinStep& step, const CpuSide& build, const CpuSide& probe,
-                    bool is_small) {
-  if (!may_stream(step) || step.residual != nullptr || build.is_hashed()) return Asked::kNothing;
-  if (!puts_out(step, step.build_left())) return is_small ? Asked::kNothing : Asked::kKeys;
-  // 0: nobody said how many. Wide rows take longer to move, so that more of them may be read: 2^22
-  // x 2^22 rows are as fast in partitions where 30 % match and 4 bytes are put out of a build row,
-  // and 50 % of 8 bytes. To list more rows than there are probe rows takes longer than partitions.
-  auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
-  uint64_t const bytes = build.bytes_read();
-  constexpr uint64_t kBytesOfAll = 24;
-  bool const are_few = expected != 0 && expected <= probe.input_rows() / kBytesOfAll * bytes;
-  if (are_few && !is_small && build.input_rows() <= probe.input_rows()) return Asked::kKeys;
-  // Keys come more than once.
-  if (expected > probe.input_rows() + probe.input_rows() / 4) return Asked::kNothing;
-  // Two threads of an AMD EPYC with 1 MiB and 32 MiB of cache, 2^22 probe rows and two payloads a
-  // side, ms in partitions and so: 2^18 build rows 36 and 15, 2^20 (12 MiB) 37 and 22, 2^21 42 and
-  // 49; shuffled in blocks of 65536 rows, 2^22 build rows 51 and 23. Of few rows a table has a
-  // value of the key's size beside it, which is faster still: 5 ms, and 7 by keys.
-  if (is_small && bytes <= 2 * sizeof(uint32_t)) return Asked::kNothing;
-  if (build.may_be_read(build.input_rows())) return Asked::kKeys;
-  bool const are_near =
-      build.may_be_read(probe.usual_window_span()) && build.may_be_read(build.usual_window_span());
-  return are_near ? Asked::kNearKeys : Asked::kNothing;
-}
-
 // Whether rows that lie in the order of their keys are merged where they lie. Of a small build side
 // many probe rows look up a row faster: 2^14 x 2^22 rows 14 ms in the place of 28.
 bool may_merge(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
@@ -207,7 +173,8 @@ class BuiltOnCpu final : public Built {
     if (auto const alone = side_alone(step, *side_, probe)) {
       return put_out_alone(step, *alone, SetBy::kPartitions, result);
     }
-    bool const is_moved = !side_->key_bits() && !side_->key_order();
+    bool const are_listed = side_->key_bits() && !side_->rows().rows;
+    bool const is_moved = !are_listed && !side_->key_order();
     plan::Gather const gather = is_moved ? step.plan.gather : plan::Gather::kUntransformed;
     return probe_pairs(step, probe, gather, result);
   }
@@ -267,16 +234,12 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
     return std::make_unique<BuiltOnCpu>(std::move(side), true);
   }
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
-  Asked const asked =
-      only_probe == nullptr ? Asked::kNothing : asked_of_keys(step, *side, *only_probe, is_small);
-  if (asked != Asked::kNothing &&
-      side->keep_key_bits(puts_out(step, step.build_left()), asked == Asked::kNearKeys)) {
-    side->lay_out(plan::Gather::kUntransformed, puts_out(step, step.build_left()));
-    only_probe->lay_out(plan::Gather::kUntransformed,
-                        numbers_of(step, *only_probe, !step.build_left()));
-    only_probe->stream();
-    step.clock.note("build keys as bits", side->input_rows() * side->key(0).width);
-    return std::make_unique<BuiltOnCpu>(std::move(side), true);
+  if (only_probe != nullptr && may_stream(step)) {
+    SideNumbers const numbers{numbers_of(step, *side, step.build_left()),
+                              numbers_of(step, *only_probe, !step.build_left())};
+    if (find_rows_by_number(step, *side, *only_probe, numbers, is_small)) {
+      return std::make_unique<BuiltOnCpu>(std::move(side), true);
+    }
   }
   bool const is_ordered = !is_small && keeps_order(step, *side, only_probe);
   side->lay_out(is_ordered ? plan::Gather::kUntransformed : step.plan.gather,

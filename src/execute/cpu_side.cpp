@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/cpu/key_filter.hpp"
+#include "src/cpu/key_places.hpp"
 #include "src/cpu/streamed_probe.hpp"
 
 namespace gpujoin::execute {
@@ -61,6 +62,32 @@ bool CpuSide::keep_key_bits(bool with_rows, bool may_be_large) {
   key_bits_ =
       cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows(), with_rows, may_be_large);
   return key_bits_.has_value();
+}
+
+bool CpuSide::place_rows(bool row_numbers, uint64_t most_bytes) {
+  cpu::RowLayout layout = cpu::layout_places(relation_, key(0), output_columns_, row_numbers);
+  key_bits_ = cpu::KeyBits::of_places(queue_, workers_, key(0), input_rows(),
+                                      most_bytes / layout.row_bytes);
+  if (!key_bits_) return false;
+  rows_.rows = cpu::place_rows(queue_, workers_, *key_bits_, layout, input_rows());
+  if (!rows_.rows) {
+    key_bits_.reset();
+    return false;
+  }
+  rows_.layout = std::move(layout);
+  rows_.input_rows = input_rows();
+  return true;
+}
+
+uint64_t CpuSide::moved_bytes(bool row_numbers) const {
+  return input_rows() * cpu::layout_rows(relation_, key(0), output_columns_, row_numbers,
+                                         plan::Gather::kTransformed)
+                            .row_bytes;
+}
+
+bool CpuSide::puts_out_others() const {
+  return std::any_of(output_columns_.begin(), output_columns_.end(),
+                     [&](int32_t number) { return &column(number) != &key(0); });
 }
 
 bool CpuSide::keep_set_bits() {

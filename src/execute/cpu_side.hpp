@@ -43,8 +43,15 @@ class CpuSide final : public Side {
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
   // may_be_large: as in cpu::KeyBits.
   bool keep_key_bits(bool with_rows, bool may_be_large);
-  // The same of keys that may repeat, of which no row is asked.
+  // Keeps the keys so, and rows with all that is put out at the number of each; whether they can
+  // be. most_bytes: that they may take. row_numbers: as of lay_out, which this does, too.
+  bool place_rows(bool row_numbers, uint64_t most_bytes);
+  // Keeps the keys alone where they may repeat, of which no row is asked.
   bool keep_set_bits();
+  // What partitions would hold of the side.
+  uint64_t moved_bytes(bool row_numbers) const;
+  // Whether columns are put out besides the key.
+  bool puts_out_others() const;
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
   // Of a build side: whether both sides' rows lie in the order of their keys.
   bool find_key_order(const CpuSide& probe);
@@ -65,8 +72,8 @@ class CpuSide final : public Side {
   uint64_t input_rows() const { return static_cast<uint64_t>(relation_.rows); }
   size_t key_count() const { return keys_.size(); }
   const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }
-  // What matches read of a row that is found by key bits: its number and the columns that are put
-  // out, but for the keys.
+  // What matches read of a row that key bits list: its number and the columns that are put out, but
+  // for the keys.
   uint64_t bytes_read() const;
   // Whether that of so many rows stays in a cache.
   bool may_be_read(uint64_t rows) const {

@@ -3,73 +3,10 @@
 
 #include <numeric>
 
-#include "tests/cpu/join_tables.hpp"
+#include "tests/cpu/expected_join.hpp"
 
 namespace gpujoin::test {
 namespace {
-
-using Keys = std::vector<uint64_t>;
-
-Keys random_keys(size_t rows, uint64_t distinct, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Keys keys(rows);
-  for (uint64_t& key : keys) key = random() % distinct;
-  return keys;
-}
-
-TestTable table_of(int32_t key_width, const Keys& keys, const std::vector<int32_t>& payload_widths,
-                   uint64_t seed) {
-  TestTable table;
-  table.rows = keys.size();
-  table.columns.push_back(TestColumn::of_keys(key_width, keys));
-  for (int32_t const width : payload_widths) {
-    table.columns.push_back(TestColumn::of_random(width, table.rows, ++seed));
-  }
-  return table;
-}
-
-void expect_right(const TestTable& left, const TestTable& right, const plan::JoinPlan& plan,
-                  int32_t threads = 4) {
-  SCOPED_TRACE(plan::to_text(plan));
-  Pairs const expected = reference_pairs(left, right);
-  std::vector<std::string> expected_rows;
-  for (auto const& pair : expected) expected_rows.push_back(row_of_pair(left, right, pair));
-  std::vector<std::string> sorted_rows = expected_rows;
-  std::sort(sorted_rows.begin(), sorted_rows.end());
-
-  auto const queue = cpu_queue(threads);
-  for (bool const pairs : {false, true}) {
-    for (bool const materialize : {false, true}) {
-      SCOPED_TRACE(testing::Message() << "pairs=" << pairs << " materialize=" << materialize);
-      columns::JoinResult result;
-      execute::on_cpu(queue, planned(queue, left, right, plan, pairs, materialize), result);
-      ASSERT_EQ(result.rows, static_cast<int64_t>(expected.size()));
-      ASSERT_EQ(result.has_pairs, pairs);
-      if (materialize) {
-        ASSERT_EQ(result.columns.size(), left.columns.size() + right.columns.size());
-        std::vector<std::string> rows = rows_of(result);
-        if (pairs) {
-          Pairs const found = pairs_of(result);
-          for (size_t i = 0; i < rows.size(); ++i) {
-            ASSERT_EQ(rows[i], row_of_pair(left, right, found[i])) << "row " << i;
-          }
-        }
-        std::sort(rows.begin(), rows.end());
-        ASSERT_EQ(rows, sorted_rows);
-        for (auto const& column : result.columns) {
-          ASSERT_EQ(column.null_count, nulls_in(column, result.rows));
-          ASSERT_EQ(column.validity != nullptr, column.null_count != 0);
-        }
-      }
-      if (pairs) {
-        Pairs found = pairs_of(result);
-        std::sort(found.begin(), found.end());
-        ASSERT_EQ(found, expected);
-      }
-    }
-  }
-  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
-}
 
 // radix_bits: 0: of no number that is named, and so of small sides no partitions, and of 3.
 void expect_right_by_every_plan(const TestTable& left, const TestTable& right,
@@ -222,79 +159,6 @@ TEST(CpuJoin, StridedKeys) {
     expect_right(table_of(4, keys, {4}, 19), table_of(4, keys, {4}, 20), cpu_plan());
     expect_right(table_of(8, keys, {4}, 19), table_of(8, keys, {4}, 20), cpu_plan());
     if (HasFatalFailure()) return;
-  }
-}
-
-std::string first_technique(const TestTable& left, const TestTable& right,
-                            const plan::JoinPlan& plan) {
-  columns::JoinResult result;
-  auto const queue = cpu_queue();
-  execute::on_cpu(queue, planned(queue, left, right, plan, false, true), result);
-  return result.statistics.stages[0].technique;
-}
-
-// More than a small build side has, and few matches are expected: a bit and a row for each key.
-TEST(CpuJoin, DenseKeysOfWhichFewMatch) {
-  for (int32_t const key_width : {4, 8}) {
-    Keys keys(70000);
-    std::iota(keys.begin(), keys.end(), uint64_t{1000});
-    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(40));
-    TestTable left = table_of(key_width, keys, {4, 16}, 41);
-    TestTable right = table_of(key_width, random_keys(90000, 700000, 42), {8, 4}, 43);
-    left.columns[0].with_nulls(left.rows, 50, 3, 1);
-    left.columns[1].with_nulls(left.rows, 3, 2, 2);
-    right.columns[0].with_nulls(right.rows, 7, 1, 3);
-    right.columns[1].with_nulls(right.rows, 4, 0, 4);
-    plan::JoinPlan plan = cpu_plan();
-    plan.expected_rows = 10000;
-    expect_right(left, right, plan);
-    if (HasFatalFailure()) return;
-    EXPECT_EQ(first_technique(left, right, plan), "build keys as bits");
-  }
-}
-
-// Of few rows, what is read of them stays in a cache.
-TEST(CpuJoin, DenseKeysOfFewRows) {
-  for (int32_t const key_width : {4, 8}) {
-    Keys keys(3000);
-    std::iota(keys.begin(), keys.end(), uint64_t{1000});
-    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(44));
-    TestTable left = table_of(key_width, keys, {8, 4}, 45);
-    TestTable right = table_of(key_width, random_keys(20000, 5000, 46), {4, 8}, 47);
-    left.columns[1].with_nulls(left.rows, 3, 2, 2);
-    right.columns[0].with_nulls(right.rows, 7, 1, 3);
-    expect_right(left, right, cpu_plan());
-    EXPECT_EQ(first_technique(left, right, cpu_plan()), "build keys as bits");
-    // One value beside the key: a table has both.
-    TestTable const narrow = table_of(key_width, keys, {4}, 45);
-    expect_right(narrow, right, cpu_plan());
-    EXPECT_EQ(first_technique(narrow, right, cpu_plan()), "build rows packed");
-    if (HasFatalFailure()) return;
-  }
-}
-
-// Of more rows it does where keys come near each other, on both sides.
-TEST(CpuJoin, DenseKeysOfManyRowsInBlocks) {
-  constexpr size_t kRows = 400000;
-  constexpr size_t kBlock = 5000;
-  auto const in_blocks = [&](uint64_t seed) {
-    Keys keys(kRows);
-    std::iota(keys.begin(), keys.end(), 0);
-    std::mt19937_64 random(seed);
-    for (auto at = keys.begin(); at != keys.end(); at += kBlock) {
-      std::shuffle(at, at + kBlock, random);
-    }
-    return keys;
-  };
-  auto const table = [&](const Keys& keys) { return table_of(4, keys, {16, 16}, 48); };
-  Keys const near = in_blocks(49);
-  Keys far = near;
-  std::shuffle(far.begin(), far.end(), std::mt19937_64(50));
-  expect_right(table(near), table(in_blocks(51)), cpu_plan());
-  EXPECT_EQ(first_technique(table(near), table(in_blocks(51)), cpu_plan()), "build keys as bits");
-  for (auto const& [left, right] : {std::pair{near, far}, std::pair{far, near}}) {
-    EXPECT_EQ(first_technique(table(left), table(right), cpu_plan()).rfind("radix_onesweep", 0),
-              0U);
   }
 }
 

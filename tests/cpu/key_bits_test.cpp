@@ -27,7 +27,8 @@ template <typename Key>
 uint64_t row_of(const cpu::KeyBits& bits, Key key) {
   auto const looked_up = static_cast<std::make_unsigned_t<Key>>(key);
   std::make_unsigned_t<Key> row;
-  bits.find_rows(&looked_up, 1, &row);
+  EXPECT_TRUE(bits.has_all(&looked_up, 1, &row));
+  bits.to_rows(&row, 1);
   return row;
 }
 

