@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "src/columns/validity_bits.hpp"
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/value_width.hpp"
 
@@ -154,10 +155,18 @@ const uint64_t* BatchValues<Key>::bits(const OutputSource& source, const Matches
         [=](uint32_t first, uint32_t rows) { return bits_of_bytes(bytes + first, rows, bit % 8); });
   } else {
     uint32_t const* numbers = row_numbers(matches);
+    columns::ColumnView const& column = *source.column;
+    if (are_neighbours_) {
+      uint64_t const begin = static_cast<uint64_t>(column.validity_bit_offset) + numbers[0];
+      each_64([&](uint32_t first, uint32_t rows) {
+        return columns::bits_of_64_rows(column.validity, begin + first, begin + first + rows);
+      });
+      return bits_.data();
+    }
     each_64([&](uint32_t first, uint32_t rows) {
       uint64_t word = 0;
       for (uint32_t i = 0; i < rows; ++i) {
-        word |= uint64_t{is_valid(*source.column, numbers[first + i])} << i;
+        word |= uint64_t{is_valid(column, numbers[first + i])} << i;
       }
       return word;
     });

@@ -233,14 +233,14 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
     step.clock.note("keys in order", (side->input_rows() + only_probe->input_rows()) * width);
     return std::make_unique<BuiltOnCpu>(std::move(side), true);
   }
-  bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
   if (only_probe != nullptr && may_stream(step)) {
     SideNumbers const numbers{numbers_of(step, *side, step.build_left()),
                               numbers_of(step, *only_probe, !step.build_left())};
-    if (find_rows_by_number(step, *side, *only_probe, numbers, is_small)) {
+    if (find_rows_by_number(step, *side, *only_probe, numbers)) {
       return std::make_unique<BuiltOnCpu>(std::move(side), true);
     }
   }
+  bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
   bool const is_ordered = !is_small && keeps_order(step, *side, only_probe);
   side->lay_out(is_ordered ? plan::Gather::kUntransformed : step.plan.gather,
                 numbers_of(step, *side, step.build_left()));

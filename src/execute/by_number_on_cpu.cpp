@@ -21,7 +21,6 @@ struct Rule {
   const CpuSide& build;
   const CpuSide& probe;
   SideNumbers numbers;
-  bool is_small;
 
   uint64_t expected() const {  // matches; 0: nobody said how many
     return static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
@@ -73,12 +72,9 @@ struct Rule {
 
   Way way() const {
     if (step.residual != nullptr || build.is_hashed()) return Way::kPartitions;
-    if (!reads_rows()) return is_small ? Way::kPartitions : Way::kKeys;
-    if (few_are_read() && !is_small) return Way::kKeys;
+    if (!reads_rows() || few_are_read()) return Way::kKeys;
     // Keys come more than once.
     if (expected() > probe.input_rows() + probe.input_rows() / 4) return Way::kPartitions;
-    // A table has a value of the key's size beside it: 2^22 probe rows 5 ms, and 7 by keys.
-    if (is_small && build.bytes_read() <= 2 * sizeof(uint32_t)) return Way::kPartitions;
     bool const may_move = step.plan.gather == plan::Gather::kTransformed && !marked_in_match(step);
     return may_move ? Way::kPlaces : without_places();
   }
@@ -86,9 +82,9 @@ struct Rule {
 
 }  // namespace
 
-bool find_rows_by_number(const JoinStep& step, CpuSide& build, CpuSide& probe, SideNumbers numbers,
-                         bool is_small) {
-  Rule const rule{step, build, probe, numbers, is_small};
+bool find_rows_by_number(const JoinStep& step, CpuSide& build, CpuSide& probe,
+                         SideNumbers numbers) {
+  Rule const rule{step, build, probe, numbers};
   Way const way = rule.way();
   if (way == Way::kPartitions) return false;
   if (way == Way::kPlaces) {

@@ -13,10 +13,8 @@ struct SideNumbers {
   bool of_probe = false;
 };
 
-// Lays out both sides for that, where it is faster than partitions and can be done; else answers
-// false. is_small: a table of the build side stays in a cache. expected: the transform stage; pairs
-// are wanted, by no named number of partitions.
-bool find_rows_by_number(const JoinStep& step, CpuSide& build, CpuSide& probe, SideNumbers numbers,
-                         bool is_small);
+// Lays out both sides for that, where it is faster than to move them and can be done; else answers
+// false. expected: the transform stage; pairs are wanted, by no named number of partitions.
+bool find_rows_by_number(const JoinStep& step, CpuSide& build, CpuSide& probe, SideNumbers numbers);
 
 }  // namespace gpujoin::execute
