@@ -62,7 +62,7 @@ class BatchFilter {
   // Leaves in the batch what is to be written.
   void apply(MatchBatch<Key>& batch, const PartitionRows& build, const PartitionRows& probe) {
     if constexpr (sizeof(Key) == sizeof(uint64_t)) {
-      if (!filter_.verified.empty()) drop_unequal(filter_.verified, batch);
+      if (!filter_.verified.empty()) drop_unequal(filter_.verified, build, probe, batch);
     }
     if (filter_.residual != nullptr) drop_untrue(batch, build, probe);
     if (filter_.marks == nullptr) return;

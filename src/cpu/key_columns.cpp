@@ -94,6 +94,24 @@ void compare_column(const ComparedColumns& column, const MatchBatch<uint64_t>& b
   });
 }
 
+// The same of rows that carry it.
+void compare_carried(const PartitionRows& build, uint32_t build_offset, const PartitionRows& probe,
+                     uint32_t probe_offset, int32_t width, const MatchBatch<uint64_t>& batch,
+                     uint8_t* same) {
+  with_key_width(width, [&](auto zero) {
+    using Value = decltype(zero);
+    std::array<Value, kBatchRows> of_build;
+    std::array<Value, kBatchRows> of_probe;
+    copy_fields<Value>(build.rows + build_offset, build.layout->row_bytes, batch.build, batch.rows,
+                       reinterpret_cast<std::byte*>(of_build.data()));
+    copy_fields<Value>(probe.rows + probe_offset, probe.layout->row_bytes, batch.probe, batch.rows,
+                       reinterpret_cast<std::byte*>(of_probe.data()));
+    for (uint32_t i = 0; i < batch.rows; ++i) {
+      same[i] = static_cast<uint8_t>(same[i] & static_cast<uint8_t>(of_build[i] == of_probe[i]));
+    }
+  });
+}
+
 }  // namespace
 
 HashedKeys hash_keys(base::Queue& queue, Workers& workers, const columns::Relation& relation,
@@ -129,10 +147,20 @@ HashedKeys hash_keys(base::Queue& queue, Workers& workers, const columns::Relati
   return hashed;
 }
 
-void drop_unequal(std::span<const ComparedColumns> keys, MatchBatch<uint64_t>& batch) {
+void drop_unequal(std::span<const ComparedColumns> keys, const PartitionRows& build,
+                  const PartitionRows& probe, MatchBatch<uint64_t>& batch) {
   std::array<uint8_t, kBatchRows> same;
   std::fill_n(same.begin(), batch.rows, uint8_t{1});
-  for (ComparedColumns const& column : keys) compare_column(column, batch, same.data());
+  for (ComparedColumns const& column : keys) {
+    CarriedColumn const* const of_build = build.layout->find(column.build);
+    CarriedColumn const* const of_probe = probe.layout->find(column.probe);
+    if (of_build != nullptr && of_probe != nullptr) {
+      compare_carried(build, of_build->offset, probe, of_probe->offset, column.build->width, batch,
+                      same.data());
+    } else {
+      compare_column(column, batch, same.data());
+    }
+  }
   uint32_t kept = 0;
   for (uint32_t i = 0; i < batch.rows; ++i) {
     batch.keys[kept] = batch.keys[i];

@@ -12,6 +12,7 @@
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
+#include "src/cpu/packed_field.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -33,8 +34,10 @@ struct ComparedColumns {
   const columns::ColumnView* probe = nullptr;
 };
 
-// Leaves in the batch the matches whose key columns are equal. expected: rows of hashed keys carry
-// their row number and nothing else, so that it is what a match holds besides its key.
-void drop_unequal(std::span<const ComparedColumns> keys, MatchBatch<uint64_t>& batch);
+// Leaves in the batch the matches whose key columns are equal: those that the packed rows of either
+// side carry, or of the row number, where rows carry nothing else, so that it is what a match holds
+// besides its key.
+void drop_unequal(std::span<const ComparedColumns> keys, const PartitionRows& build,
+                  const PartitionRows& probe, MatchBatch<uint64_t>& batch);
 
 }  // namespace gpujoin::cpu

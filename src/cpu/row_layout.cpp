@@ -74,6 +74,11 @@ RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnVi
   return layout;
 }
 
+void add_carried(const std::vector<const columns::ColumnView*>& columns, RowLayout* layout) {
+  uint32_t const end = layout->row_number_offset + static_cast<uint32_t>(sizeof(uint32_t));
+  layout->row_bytes = padded(add_payloads(columns, end, layout));
+}
+
 RowLayout layout_places(const columns::Relation& relation, const columns::ColumnView& key,
                         const std::vector<int32_t>& output_columns, bool row_numbers) {
   RowLayout layout;

@@ -49,7 +49,11 @@ RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnVi
                       const std::vector<int32_t>& output_columns, bool row_numbers,
                       plan::Gather gather);
 
-// The same without the key: of rows that are found by its number. They are of any power of two.
+// Columns that travel besides. expected: nothing but the row number does.
+void add_carried(const std::vector<const columns::ColumnView*>& columns, RowLayout* layout);
+
+// As layout_rows, without the key: of rows that are found by its number. They are of any power of
+// two.
 RowLayout layout_places(const columns::Relation& relation, const columns::ColumnView& key,
                         const std::vector<int32_t>& output_columns, bool row_numbers);
 

@@ -84,13 +84,16 @@ bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
   return left ? step.spec.left_rows() : step.spec.right_rows();
 }
 
-// Where no number of partitions is named. Sets are of partitions.
-bool may_stream(const JoinStep& step) {
+// Not a set of the rows of one side.
+bool are_pairs(const JoinStep& step) {
   for (bool const left : {true, false}) {
     if (comes_alone(rows_of(step.spec, left)) && step.residual == nullptr) return false;
   }
-  return step.plan.radix_bits == 0;
+  return true;
 }
+
+// Where no number of partitions is named. Sets are of partitions.
+bool may_stream(const JoinStep& step) { return are_pairs(step) && step.plan.radix_bits == 0; }
 
 // One thread fills the table of a small build side, and the others wait. Scattered keys, two
 // payloads of 4 bytes a side, two threads, ms by a table and in partitions: 2^16 x 2^16 rows 1.64
@@ -146,6 +149,30 @@ std::string leave_out_unmatched(const JoinStep& step, CpuSide& build, CpuSide& p
     return "";
   }
   return is_build_less ? "probe rows filtered, " : "build rows filtered, ";
+}
+
+// Whether rows of hashed keys carry the key columns, by which matches are verified: by row number
+// each would be a line from memory on either side. Of few matches less than it takes to move them:
+// 2^20 x 2^22 rows with two keys of 8 bytes, two threads, ms without and with, 10 % of the rows
+// match 53 and 57, 30 % 73 and 72, all 120 and 84; with three 163 and 124.
+bool carries_keys(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  constexpr uint64_t kMostRowBytes = 64;
+  constexpr int64_t kRowsOfMatch = 4;
+  if (!build.is_hashed() || !are_pairs(step)) return false;
+  uint64_t const build_bytes = build.row_bytes_with_keys();
+  uint64_t const probe_bytes = probe.row_bytes_with_keys();
+  if (std::max(build_bytes, probe_bytes) > kMostRowBytes) return false;
+  auto const probe_rows = static_cast<int64_t>(probe.input_rows());
+  if (step.plan.expected_rows > 0 && step.plan.expected_rows < probe_rows / kRowsOfMatch) {
+    return false;
+  }
+  // A limit that was enough is.
+  base::Account const& account = step.queue.host_pool->account();
+  if (account.limit_bytes() == 0) return true;
+  uint64_t const moved = build.input_rows() * build_bytes + probe.input_rows() * probe_bytes;
+  uint64_t const free =
+      account.limit_bytes() - std::min(account.in_use_bytes(), account.limit_bytes());
+  return moved <= free / 4;
 }
 
 class BuiltOnCpu final : public Built {
@@ -273,7 +300,12 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
   std::string filtered;
   if (only_probe != nullptr) {
     only_probe->lay_out(step.plan.gather, numbers_of(step, *only_probe, !step.build_left()));
-    filtered = leave_out_unmatched(step, *side, *only_probe);
+    if (carries_keys(step, *side, *only_probe)) {
+      side->carry_keys();
+      only_probe->carry_keys();
+      filtered = "keys carried, ";
+    }
+    filtered += leave_out_unmatched(step, *side, *only_probe);
     probe_rows = only_probe->rows().input_rows;
     sides.push_back(only_probe);
   }

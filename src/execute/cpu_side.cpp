@@ -25,6 +25,18 @@ void CpuSide::lay_out(plan::Gather gather, bool row_numbers) {
   rows_.input_rows = static_cast<uint64_t>(relation_.rows);
 }
 
+void CpuSide::carry_keys() { rows_.layout = layout_with_keys(); }
+
+uint64_t CpuSide::row_bytes_with_keys() const { return layout_with_keys().row_bytes; }
+
+cpu::RowLayout CpuSide::layout_with_keys() const {
+  std::vector<const columns::ColumnView*> columns;
+  for (int32_t const number : keys_) columns.push_back(&column(number));
+  cpu::RowLayout layout = rows_.layout;
+  cpu::add_carried(columns, &layout);
+  return layout;
+}
+
 bool CpuSide::leave_out_unmatched(const CpuSide& other) {
   cpu::RowLayout& layout = rows_.layout;
   moved_bits_ = cpu::rows_that_may_match(queue_, workers_, *layout.key, input_rows(),

@@ -32,6 +32,10 @@ class CpuSide final : public Side {
 
   // Chooses what a row carries, and hashes keys of several columns. row_numbers: they are put out.
   void lay_out(plan::Gather gather, bool row_numbers);
+  // Lets rows of hashed keys carry the key columns, too, by which they are verified. expected: it
+  // is laid out.
+  void carry_keys();
+  uint64_t row_bytes_with_keys() const;  // if they did
   // Groups the rows of all sides by the same bits, in one call, so that no thread waits between the
   // sides. expected: they are laid out; their workers are the first one's.
   static void partition(std::span<CpuSide* const> sides, uint32_t radix_bits);
@@ -94,6 +98,8 @@ class CpuSide final : public Side {
   const columns::ColumnView& column(int32_t number) const {
     return relation_.columns[static_cast<size_t>(number)];
   }
+
+  cpu::RowLayout layout_with_keys() const;
 
   base::Queue& queue_;
   cpu::Workers& workers_;

@@ -293,6 +293,32 @@ TEST(CpuSeveralKeys, MemoryLimitIsAnErrorAndGivesEverythingBack) {
   EXPECT_LE(failures, 11);
 }
 
+// Where rows are partitioned, of what they are and how many match.
+TEST(CpuSeveralKeys, TravelWithTheirHash) {
+  auto const are_carried = [](const Numbers& widths, int64_t expected_rows, uint64_t limit) {
+    TestTable const left = table_of(widths, 4000, 100, 16);
+    TestTable const right = table_of(widths, 4000, 100, 17);
+    auto const queue = cpu_queue(2, limit);
+    plan::JoinPlan plan = cpu_plan(plan::Gather::kUntransformed, plan::Side::kLeft, 3);
+    plan.expected_rows = expected_rows;
+    auto join = planned(queue, left, right, plan, false, true);
+    join.spec.left_keys = join.spec.right_keys = first_columns(widths.size());
+    columns::JoinResult result;
+    execute::on_cpu(queue, join, result);
+    Numbers const keys = first_columns(widths.size());
+    EXPECT_EQ(result.rows, static_cast<int64_t>(pairs_on(left, keys, right, keys).size()));
+    auto const& technique = result.statistics.stages[0].technique;
+    return technique.find("keys carried") != std::string::npos;
+  };
+  EXPECT_TRUE(are_carried({4, 4}, 0, 0));
+  EXPECT_TRUE(are_carried({8, 8, 8}, 4000, 0));
+  EXPECT_FALSE(are_carried({8, 8, 8}, 400, 0));
+  EXPECT_TRUE(are_carried({8, 8, 8, 8, 8}, 0, 0));
+  EXPECT_FALSE(are_carried({8, 8, 8, 8, 8, 8, 8}, 0, 0));
+  EXPECT_TRUE(are_carried({4, 8}, 0, uint64_t{4} << 20));
+  EXPECT_FALSE(are_carried({4, 8}, 0, uint64_t{1} << 20));
+}
+
 TEST(CpuSeveralKeys, ShowInThePlanAndInTheStages) {
   TestTable const left = table_of({4, 8}, 1000, 20, 15);
   auto const queue = cpu_queue();
