@@ -35,7 +35,9 @@
 // the collector run.
 //
 // Arrow record batches that results answer with hold memory of the library until they are
-// released, as the batches of arrow-go do; they may outlive the result and the context.
+// released, as the batches of arrow-go do; they may outlive the result and the context. Strings and
+// bytes of their columns point to that memory: what is to stay, be it as the key of a map, is cloned
+// first (strings.Clone), since a map takes over the string of each assignment.
 //
 // # Goroutines
 //

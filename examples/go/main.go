@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -134,7 +135,9 @@ func inBatches(ctx context.Context, out io.Writer, device *gpujoin.Context,
 		}
 		amounts := batch.Column(0).(*array.Int32)
 		for row := range int(batch.NumRows()) {
-			ofCities[batch.Column(1).ValueStr(row)] += int64(amounts.Value(row))
+			// The key stays when the batch is released, to whose memory the string points.
+			city := strings.Clone(batch.Column(1).ValueStr(row))
+			ofCities[city] += int64(amounts.Value(row))
 		}
 		batch.Release()
 	}
