@@ -12,9 +12,6 @@ namespace gpujoin::cpu {
 
 namespace {
 
-// Loads asked for before they are needed: more than a core keeps under way.
-constexpr uint32_t kAhead = 32;
-
 // Rows that all have a match come one after the other.
 bool are_neighbours(const uint32_t* numbers, uint32_t rows) {
   // Tells most others by two of them.
@@ -36,11 +33,7 @@ void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byt
       std::memcpy(room + first * sizeof(Value), from(first), (end - first) * sizeof(Value));
       continue;
     }
-    uint32_t const ahead_of = std::clamp(rows > kAhead ? rows - kAhead : 0, first, end);
-    for (uint32_t i = first; i < ahead_of; ++i) {
-      std::memcpy(room + i * sizeof(Value), from(i), sizeof(Value));
-    }
-    for (uint32_t i = ahead_of; i < end; ++i) {
+    for (uint32_t i = first; i < end; ++i) {
       std::memcpy(room + i * sizeof(Value), from(i), sizeof(Value));
     }
   }

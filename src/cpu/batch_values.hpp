@@ -2,8 +2,7 @@
 //
 // Gather transformed: they come from the packed rows of the two partitions at hand, which are in
 // the cache; narrow ones that lie in the same 8 bytes are loaded together. Gather untransformed:
-// row numbers come from there, values from the input columns, wherever they are; loads are asked
-// for ahead.
+// row numbers come from there, values from the input columns, wherever they are.
 #pragma once
 
 #include <array>

@@ -75,7 +75,9 @@ template <typename Key>
 std::optional<KeyBits> KeyBits::of_keys(base::Queue& queue, Workers& workers,
                                         const columns::ColumnView& key, uint64_t rows,
                                         Wanted wanted) {
-  if (drawn_span(key, rows) > kMostNumbersAKey * rows) return std::nullopt;
+  if (drawn_span(key, rows) > std::min(wanted.most_span, kMostNumbersAKey * rows)) {
+    return std::nullopt;
+  }
   // Numbers around 0 are neighbours.
   Bounds<Key> const bounds = bounds_of<Key>(workers, key, rows);
   if (bounds.low > bounds.high) return std::nullopt;

@@ -56,13 +56,17 @@ class MarkedKeys {
       others = pool.try_allocate(base::Memory::kHost, (parts - 1) * words_of_part * kWordBytes);
     }
     if (!bits || (parts > 1 && !others)) return {};
-    workers_.for_each(kStage, static_cast<int64_t>(parts), [&](int64_t item, int32_t) {
-      auto const part = static_cast<uint64_t>(item);
-      uint32_t* const own =
-          part == 0 ? bits.as<uint32_t>() : others.as<uint32_t>() + (part - 1) * words_of_part;
-      std::memset(own, 0, words * kWordBytes);
-      mark_rows(rows_ * part / parts, rows_ * (part + 1) / parts, own);
-    });
+    auto const of_part = [&](uint64_t part) {
+      return part == 0 ? bits.as<uint32_t>() : others.as<uint32_t>() + (part - 1) * words_of_part;
+    };
+    for (uint64_t begin = 0; begin < rows_; begin += parts * kRoundRows) {
+      workers_.for_each(kStage, static_cast<int64_t>(parts), [&](int64_t item, int32_t) {
+        auto const part = static_cast<uint64_t>(item);
+        if (begin == 0) std::memset(of_part(part), 0, words * kWordBytes);
+        uint64_t const rows = std::min(rows_ - begin, parts * kRoundRows);
+        mark_rows(begin + rows * part / parts, begin + rows * (part + 1) / parts, of_part(part));
+      });
+    }
     add_parts(others.as<uint32_t>(), parts - 1, words_of_part, bits.as<uint32_t>(), words);
     return bits;
   }
@@ -73,6 +77,8 @@ class MarkedKeys {
  private:
   static constexpr const char* kStage = "transform";
   static constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+  // Of a part, between two looks at whether the caller goes on.
+  static constexpr uint64_t kRoundRows = uint64_t{1} << 20;
   static constexpr uint64_t kTaskWords = kTaskRows / 32;
   static constexpr uint64_t kWordBytes = sizeof(uint32_t);
   static constexpr uint64_t kLineWords = 64 / kWordBytes;

@@ -62,7 +62,7 @@ class MatchState {
     });
   }
 
-  // The same, of build rows that are not moved, and come out by their numbers if at all.
+  // The same, of build rows that are found by their keys' numbers, where they lie or are placed.
   void run(Workers& workers, const KeyBits& keys, const ProbeRows& rows, const PartitionRows& build,
            const PartitionRows& probe) {
     run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {

@@ -52,8 +52,8 @@ RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnVi
 // Columns that travel besides. expected: nothing but the row number does.
 void add_carried(const std::vector<const columns::ColumnView*>& columns, RowLayout* layout);
 
-// As layout_rows, without the key: of rows that are found by its number. They are of any power of
-// two.
+// As layout_rows, without the key: of rows that are found by its number. One field is a row of its
+// width, several are 8 bytes at the least.
 RowLayout layout_places(const columns::Relation& relation, const columns::ColumnView& key,
                         const std::vector<int32_t>& output_columns, bool row_numbers);
 

@@ -47,7 +47,8 @@ uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const Part
                                 const PartitionedRows& probe);
 
 // The rows of a probe side, as above, whose keys are among those of the build side. That one is
-// laid out as the probe side is; no row of it comes out where the keys do not keep them.
+// laid out as the probe side is, or placed (key_places.hpp); no row of it comes out where the keys
+// do not keep them.
 void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
                     const PartitionedRows& build, const PartitionedRows& probe,
                     const MatchFilter& filter, MatchSinks& sinks);

@@ -70,13 +70,23 @@ struct Rule {
     return may_be_large ? moved : std::min(moved, cpu::KeyBits::kMostReadBytes);
   }
 
+  // Of wide rows in a cache that hardly more probe rows ask for reading takes less than moving:
+  // 90000 x 90000 rows with 16 payloads of 8 bytes 4.3 ms, and 5.7.
+  bool may_be_placed() const {
+    constexpr uint64_t kWideBytes = 32;
+    if (step.plan.gather != plan::Gather::kTransformed || marked_in_match(step)) return false;
+    uint64_t const row_bytes = build.place_bytes(numbers.of_build);
+    if (build.input_rows() > most_bytes() / row_bytes) return false;
+    bool const are_asked_once = probe.input_rows() < 2 * build.input_rows();
+    return !are_asked_once || row_bytes < kWideBytes || !build.may_be_read(build.input_rows());
+  }
+
   Way way() const {
     if (step.residual != nullptr || build.is_hashed()) return Way::kPartitions;
     if (!reads_rows() || few_are_read()) return Way::kKeys;
     // Keys come more than once.
     if (expected() > probe.input_rows() + probe.input_rows() / 4) return Way::kPartitions;
-    bool const may_move = step.plan.gather == plan::Gather::kTransformed && !marked_in_match(step);
-    return may_move ? Way::kPlaces : without_places();
+    return may_be_placed() ? Way::kPlaces : without_places();
   }
 };
 

@@ -1,5 +1,5 @@
 // by_number_on_cpu.hpp: build rows that are found by their keys' numbers, on the CPU, where keys
-// are unique and dense: then no row of the probe side is moved (decisions 45 and 50).
+// are unique and dense: then no row of the probe side goes to partitions (decisions 45 and 50).
 #pragma once
 
 #include "src/execute/built.hpp"

@@ -91,6 +91,10 @@ bool CpuSide::place_rows(bool row_numbers, uint64_t most_bytes) {
   return true;
 }
 
+uint64_t CpuSide::place_bytes(bool row_numbers) const {
+  return cpu::layout_places(relation_, key(0), output_columns_, row_numbers).row_bytes;
+}
+
 uint64_t CpuSide::moved_bytes(bool row_numbers) const {
   return input_rows() * cpu::layout_rows(relation_, key(0), output_columns_, row_numbers,
                                          plan::Gather::kTransformed)

@@ -52,6 +52,8 @@ class CpuSide final : public Side {
   bool place_rows(bool row_numbers, uint64_t most_bytes);
   // Keeps the keys alone where they may repeat, of which no row is asked.
   bool keep_set_bits();
+  // Of a row that is placed.
+  uint64_t place_bytes(bool row_numbers) const;
   // What partitions would hold of the side.
   uint64_t moved_bytes(bool row_numbers) const;
   // Whether columns are put out besides the key.
