@@ -188,12 +188,19 @@ TEST_F(WithRoom, RowsAreAppendedAndJoined) {
 // other still has the last one when the next is made.
 TEST_F(WithRoom, ProbesAtTheSameTime) {
   constexpr int kProbes = 4;
+#if GPUJOIN_CHECKED
+  // Guards around each buffer take room, too.
+  constexpr uint64_t kRoom = kLimit / 2 * 3;
+#else
+  constexpr uint64_t kRoom = kLimit;
+#endif
+  auto const context = make_context(kRoom);
   auto const table = draw({3000, 20, 0.0, 0.0, 1});
   auto const other = draw({600, 20, 0.0, 0.0, 2});
   auto const spec = spec_of(columns::JoinKind::kInner, false, false, false);
   Rows const expected = one_call(make_context(0), table, other, spec);
-  auto const build_rows = relation_of(context_, other);
-  auto const probe_rows = relation_of(context_, table);
+  auto const build_rows = relation_of(context, other);
+  auto const probe_rows = relation_of(context, table);
   auto const build = build_of(build_rows, spec);
   build->append(build_rows, 0);
   build->finish();
@@ -206,7 +213,7 @@ TEST_F(WithRoom, ProbesAtTheSameTime) {
     probe.finish();
     std::unique_ptr<columns::JoinResult> result;
     while (probe.next(&result) == pieces::Found::kResult) {
-      EXPECT_LE(execute::bytes_of_result(*result), kLimit / 16);
+      EXPECT_LE(execute::bytes_of_result(*result), kRoom / 16);
       add_rows(*result, found);
     }
   };
