@@ -1,6 +1,7 @@
 #include "src/execute/by_number_on_cpu.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "src/execute/match_on_cpu.hpp"
 
@@ -21,6 +22,7 @@ struct Rule {
   const CpuSide& build;
   const CpuSide& probe;
   SideNumbers numbers;
+  std::optional<bool> known_near = std::nullopt;
 
   uint64_t expected() const {  // matches; 0: nobody said how many
     return static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
@@ -32,26 +34,29 @@ struct Rule {
   }
   // What is more than that.
   bool reads_rows() const { return puts_out() && (numbers.of_build || build.puts_out_others()); }
-  bool are_near() const {
-    return build.may_be_read(probe.usual_window_span()) &&
-           build.may_be_read(build.usual_window_span());
+  // Reads 2048 keys of either side, so once.
+  bool are_near() {
+    if (!known_near) {
+      known_near = build.may_be_read(probe.usual_window_span()) &&
+                   build.may_be_read(build.usual_window_span());
+    }
+    return *known_near;
   }
 
-  // To move all build rows takes longer than to read those that come out, and to list more rows
-  // than there are probe rows longer than partitions.
-  bool few_are_read() const {
-    return expected() != 0 && expected() <= build.input_rows() / 4 &&
-           build.input_rows() <= probe.input_rows();
+  // So many matches at the most. To list more rows than there are probe rows takes longer than
+  // partitions.
+  bool are_few(uint64_t most) const {
+    return expected() != 0 && expected() <= most && build.input_rows() <= probe.input_rows();
   }
+  // To move all build rows takes longer than to read those that come out.
+  bool few_are_read() const { return are_few(build.input_rows() / 4); }
 
   // Where rows are put out by their numbers. 2^22 x 2^22 rows are as fast in partitions where 30 %
   // match and 4 bytes are put out of a build row, and 50 % of 8 bytes.
-  Way without_places() const {
+  Way without_places() {
     constexpr uint64_t kBytesOfAll = 24;
     uint64_t const most_few = probe.input_rows() / kBytesOfAll * build.bytes_read();
-    bool const are_few =
-        expected() != 0 && expected() <= most_few && build.input_rows() <= probe.input_rows();
-    if (are_few || build.may_be_read(build.input_rows())) return Way::kKeys;
+    if (are_few(most_few) || build.may_be_read(build.input_rows())) return Way::kKeys;
     return are_near() ? Way::kNearKeys : Way::kPartitions;
   }
 
@@ -60,7 +65,7 @@ struct Rule {
   // both sides: two threads of an AMD EPYC, 2^22 x 2^22 rows, ms in partitions and so, one payload
   // of 4 bytes a side 27 and 33, two 45 and 39, four 77 and 62, eight 189 and 91. Probe rows with
   // NULL keys are packed.
-  uint64_t most_bytes() const {
+  uint64_t most_bytes() {
     constexpr uint64_t kBytesOfLine = 8;
     uint64_t const moved =
         build.moved_bytes(numbers.of_build) + probe.moved_bytes(numbers.of_probe);
@@ -72,7 +77,7 @@ struct Rule {
 
   // Of wide rows in a cache that hardly more probe rows ask for reading takes less than moving:
   // 90000 x 90000 rows with 16 payloads of 8 bytes 4.3 ms, and 5.7.
-  bool may_be_placed() const {
+  bool may_be_placed() {
     constexpr uint64_t kWideBytes = 32;
     if (step.plan.gather != plan::Gather::kTransformed || marked_in_match(step)) return false;
     uint64_t const row_bytes = build.place_bytes(numbers.of_build);
@@ -81,7 +86,7 @@ struct Rule {
     return !are_asked_once || row_bytes < kWideBytes || !build.may_be_read(build.input_rows());
   }
 
-  Way way() const {
+  Way way() {
     if (step.residual != nullptr || build.is_hashed()) return Way::kPartitions;
     if (!reads_rows() || few_are_read()) return Way::kKeys;
     // Keys come more than once.
@@ -94,7 +99,7 @@ struct Rule {
 
 bool find_rows_by_number(const JoinStep& step, CpuSide& build, CpuSide& probe,
                          SideNumbers numbers) {
-  Rule const rule{step, build, probe, numbers};
+  Rule rule{step, build, probe, numbers};
   Way const way = rule.way();
   if (way == Way::kPartitions) return false;
   if (way == Way::kPlaces) {
