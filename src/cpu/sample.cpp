@@ -12,8 +12,7 @@ namespace gpujoin::cpu {
 
 namespace {
 
-constexpr int64_t kTilesOfTask = 16;
-constexpr int64_t kRowsOfTask = kTilesOfTask * plan::kSampleTileRows;
+constexpr int64_t kRowsOfTask = 16 * plan::kSampleTileRows;
 
 template <typename Key>
 struct KeyAt {
@@ -46,6 +45,35 @@ std::vector<int64_t> count_hot_rows(Workers& workers, const plan::HotTable& hot,
   return total;
 }
 
+// Rows are read by all threads, since each waits for memory, and then each side's put in its table.
+template <typename Key>
+void draw(Workers& workers, int64_t build_rows, const KeyAt<Key>& build_key_at, int64_t probe_rows,
+          const KeyAt<Key>& probe_key_at, plan::SampleTable* build, plan::SampleTable* probe) {
+  constexpr int32_t kAtOnce = plan::kPositionsAtOnce;
+  int32_t const of_build = plan::sample_positions(build_rows);
+  int32_t const of_probe = plan::sample_positions(probe_rows);
+  std::vector<plan::DrawnRow> rows(static_cast<size_t>(of_build + of_probe));
+  plan::DrawnRow* const probe_row = rows.data() + of_build;
+  int64_t const build_tasks = (of_build + kAtOnce - 1) / kAtOnce;
+  int64_t const tasks = build_tasks + (of_probe + kAtOnce - 1) / kAtOnce;
+  workers.for_each("sample", tasks, [&](int64_t task, int32_t) {
+    bool const of_build_side = task < build_tasks;
+    auto const& key_at = of_build_side ? build_key_at : probe_key_at;
+    auto const begin = static_cast<int32_t>(of_build_side ? task : task - build_tasks) * kAtOnce;
+    int32_t const end = std::min(begin + kAtOnce, of_build_side ? of_build : of_probe);
+    plan::read_positions(
+        begin, end, of_build_side ? build_rows : probe_rows, key_at,
+        [&](int64_t row) { key_at.ask_for(row); }, sizeof(Key),
+        (of_build_side ? rows.data() : probe_row) + begin);
+  });
+  workers.for_each("sample", 2, [&](int64_t side, int32_t) {
+    const plan::DrawnRow* const first = side == 0 ? rows.data() : probe_row;
+    const plan::DrawnRow* const end = side == 0 ? probe_row : rows.data() + rows.size();
+    plan::SampleTable* const table = side == 0 ? build : probe;
+    std::for_each(first, end, [&](const plan::DrawnRow& row) { table->draw(row); });
+  });
+}
+
 template <typename Key>
 plan::SampleFindings sample(base::Queue& queue, const columns::Relation& build,
                             const KeyAt<Key>& build_key_at, const columns::Relation& probe,
@@ -54,29 +82,24 @@ plan::SampleFindings sample(base::Queue& queue, const columns::Relation& build,
   Workers workers(queue);
   plan::SampleTable drawn(sizeof(Key));
   plan::SampleTable table(sizeof(Key));
-  workers.for_each("sample", 2, [&](int64_t side, int32_t) {
-    auto const& key_at = side == 0 ? build_key_at : probe_key_at;
-    (side == 0 ? drawn : table) =
-        plan::draw_keys((side == 0 ? build : probe).rows, key_at,
-                        [&](int64_t row) { key_at.ask_for(row); }, sizeof(Key));
-  });
+  draw(workers, build.rows, build_key_at, probe.rows, probe_key_at, &drawn, &table);
   found.build = drawn.drawn();
   found.probe = table.drawn();
-  plan::TileCounts total;
-  std::mutex adding;
-  int64_t const tiles = plan::sample_tiles(build.rows, plan::kFewestSampleTilesOfCpu);
-  workers.for_each("sample", (tiles + kTilesOfTask - 1) / kTilesOfTask, [&](int64_t task, int32_t) {
-    int64_t const begin = task * kTilesOfTask;
-    plan::TileCounts const counts =
-        plan::count_tiles(table, begin, std::min(begin + kTilesOfTask, tiles), build.rows,
-                          build_key_at, plan::kFewestSampleTilesOfCpu);
-    std::lock_guard const lock(adding);
-    total.add(counts);
+  constexpr int64_t kFewest = plan::kFewestSampleTilesOfCpu;
+  std::vector<plan::TileCounts> scans(static_cast<size_t>(workers.threads()));
+  int64_t const tiles = plan::sample_tiles(build.rows, kFewest);
+  workers.for_each("sample", tiles, [&](int64_t tile, int32_t worker) {
+    plan::count_tiles(
+        table, tile, tile + 1, build.rows, build_key_at,
+        [&](int64_t row) { build_key_at.ask_for(row); }, &scans[static_cast<size_t>(worker)],
+        kFewest);
   });
+  plan::TileCounts total;
+  for (plan::TileCounts const& scan : scans) total.add(scan);
   plan::HotTable const hot(drawn, build.rows, table, probe.rows);
   found.hot = hot.finish(count_hot_rows(workers, hot, build.rows, build_key_at),
                          count_hot_rows(workers, hot, probe.rows, probe_key_at), &total);
-  table.finish(total, plan::scanned_rows(build.rows, plan::kFewestSampleTilesOfCpu), &found);
+  table.finish(total, plan::scanned_rows(build.rows, kFewest), &found);
   return found;
 }
 

@@ -34,6 +34,17 @@ void SampleTable::draw(uint64_t key) {
   ++draws_[static_cast<size_t>(number)];
 }
 
+void SampleTable::draw(const DrawnRow& row) {
+  if (!row.has_key) {
+    ++positions_;
+    return;
+  }
+  draw(row.key);
+  descents_ += row.descends ? 1 : 0;
+  if (row.next_bits >= 0) ++to_next_[row.next_bits];
+  if (row.neighbour_bits >= 0) ++to_neighbour_[row.neighbour_bits];
+}
+
 DrawnKeys SampleTable::drawn() const {
   DrawnKeys drawn;
   drawn.positions = positions_;

@@ -30,8 +30,8 @@
 // gigabytes, and the keys of both sides are read in a tenth of the time of any join of them at
 // most.
 //
-// On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add()
-// them; HotTable, and hot rows of slices of both sides in parallel.
+// On the CPU: positions of both sides read in parallel, and a SampleTable made of each; tiles
+// counted in parallel, and add()ed; HotTable, and hot rows of slices of both sides in parallel.
 // On the GPU: four kernels and one wait (kernels/sample/).
 #pragma once
 
@@ -50,11 +50,24 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows, 
 
 // What a scan of build tiles found. rows and tiles are parallel to the distinct keys of the table.
 struct TileCounts {
-  std::vector<int64_t> rows;   // that have the key
-  std::vector<int64_t> tiles;  // likewise
+  std::vector<uint32_t> rows;      // that have the key
+  std::vector<uint32_t> tiles;     // likewise
+  std::vector<int64_t> last_tile;  // that had it, of those counted here, or -1
   KeyBounds bounds;
   int64_t within = 0;  // rows with a key between the lowest and the highest of the table
   void add(const TileCounts& other);
+};
+
+// What the row at a position says.
+struct DrawnRow {
+  static constexpr int8_t kNoKey = -1;
+
+  uint64_t key = 0;  // bit pattern, zero-extended to 64 bits
+  bool has_key = false;
+  bool descends = false;  // the next row's key is lower
+  // Of the distances to the keys of the rows that are kNextRow and kNeighbourRows apart.
+  int8_t next_bits = kNoKey;
+  int8_t neighbour_bits = kNoKey;
 };
 
 // The keys drawn from one side. Any number of threads may look keys up once all are drawn.
@@ -62,18 +75,9 @@ class SampleTable {
  public:
   explicit SampleTable(int32_t key_width);
 
-  // Of the next position: bit patterns, zero-extended to 64 bits. At most kSamplePositions of both.
+  // At most kSamplePositions of both.
   void draw(uint64_t key);
-  void draw_null() { ++positions_; }
-  // Of a drawn key those of the row that is kNextRow apart, or kNeighbourRows.
-  // is_behind: it is the row before, of the last one.
-  void draw_next(uint64_t key, uint64_t next, bool is_behind) {
-    ++to_next_[bits_between(key, next)];
-    const int64_t one = KeyBounds::value_of(key, key_width_);
-    const int64_t other = KeyBounds::value_of(next, key_width_);
-    descents_ += (is_behind ? one < other : other < one) ? 1 : 0;
-  }
-  void draw_neighbour(uint64_t key, uint64_t other) { ++to_neighbour_[bits_between(key, other)]; }
+  void draw(const DrawnRow& row);
 
   int32_t key_width() const { return key_width_; }
   int32_t distinct_keys() const { return static_cast<int32_t>(keys_.size()); }
@@ -94,10 +98,6 @@ class SampleTable {
   void finish(const TileCounts& scan, int64_t scanned, SampleFindings* found) const;
 
  private:
-  int32_t bits_between(uint64_t one, uint64_t other) const {
-    return distance_bits(KeyBounds::value_of(one, key_width_),
-                         KeyBounds::value_of(other, key_width_));
-  }
   // Where the key is, or else the empty slot where it belongs.
   uint32_t slot_of(uint64_t key) const {
     uint32_t slot = sample_slot(key);
@@ -148,64 +148,106 @@ class HotTable {
   std::vector<int64_t> probe_draws_;
 };
 
-// Step 1 on the host, of one side. key_at is called as bool(int64_t row, uint64_t* key) and answers
-// false for a NULL key. ask_for(row): its key is wanted soon, of rows from all over the side, each
-// of which waits for memory otherwise.
+// Step 1 on the host, of one side: what the rows at the positions from begin to end - 1 say. key_at
+// is called as bool(int64_t row, uint64_t* key) and answers false for a NULL key. ask_for(row): its
+// key is wanted soon, of rows from all over the side, each of which waits for memory otherwise.
+// expected: end - begin <= kPositionsAtOnce.
+inline constexpr int32_t kPositionsAtOnce = 256;
 template <typename KeyAt, typename AskFor>
-SampleTable draw_keys(int64_t rows, const KeyAt& key_at, const AskFor& ask_for, int32_t key_width) {
-  constexpr int32_t kAhead = 16;
-  SampleTable table(key_width);
-  uint64_t key = 0;
-  uint64_t other = 0;
-  const int32_t positions = sample_positions(rows);
-  for (int32_t i = 0; i < positions; ++i) {
-    const int64_t ahead = sample_row(std::min(i + kAhead, positions - 1), rows);
-    ask_for(ahead);
-    ask_for(std::max<int64_t>(neighbour_row(ahead, rows, kNeighbourRows), 0));
+void read_positions(int32_t begin, int32_t end, int64_t rows, const KeyAt& key_at,
+                    const AskFor& ask_for, int32_t key_width, DrawnRow* read) {
+  int64_t drawn[kPositionsAtOnce];
+  for (int32_t i = begin; i < end; ++i) {
     const int64_t row = sample_row(i, rows);
-    const int64_t next = neighbour_row(row, rows, kNextRow);
-    const int64_t neighbour = neighbour_row(row, rows, kNeighbourRows);
-    if (!key_at(row, &key)) {
-      table.draw_null();
-      continue;
-    }
-    table.draw(key);
-    if (next >= 0 && key_at(next, &other)) table.draw_next(key, other, next < row);
-    if (neighbour >= 0 && key_at(neighbour, &other)) table.draw_neighbour(key, other);
+    drawn[i - begin] = row;
+    ask_for(row);
+    ask_for(std::max<int64_t>(neighbour_row(row, rows, kNeighbourRows), 0));
   }
-  return table;
+  for (int32_t i = 0; i < end - begin; ++i) {
+    const int64_t row = drawn[i];
+    DrawnRow& found = read[i] = DrawnRow();
+    found.has_key = key_at(row, &found.key);
+    if (!found.has_key) continue;
+    const int64_t value = KeyBounds::value_of(found.key, key_width);
+    uint64_t other = 0;
+    const int64_t next = neighbour_row(row, rows, kNextRow);
+    if (next >= 0 && key_at(next, &other)) {
+      const int64_t beside = KeyBounds::value_of(other, key_width);
+      found.next_bits = static_cast<int8_t>(distance_bits(value, beside));
+      // It is the row before, of the last one.
+      found.descends = next < row ? value < beside : beside < value;
+    }
+    const int64_t neighbour = neighbour_row(row, rows, kNeighbourRows);
+    if (neighbour >= 0 && key_at(neighbour, &other)) {
+      const int64_t beyond = KeyBounds::value_of(other, key_width);
+      found.neighbour_bits = static_cast<int8_t>(distance_bits(value, beyond));
+    }
+  }
 }
 
-// Step 2 on the host, for the tiles from begin to end - 1 of a side of so many rows.
-template <typename BuildKeyAt>
-TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t build_rows,
-                       const BuildKeyAt& build_key_at, int64_t fewest = kFewestSampleTiles) {
-  TileCounts scan;
+// Step 2 on the host: adds the tiles from begin to end - 1 of a side of so many rows to the scan,
+// which has none of them yet.
+template <typename BuildKeyAt, typename AskFor>
+void count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t build_rows,
+                 const BuildKeyAt& build_key_at, const AskFor& ask_for, TileCounts* scan,
+                 int64_t fewest = kFewestSampleTiles) {
+  constexpr int64_t kSlicesAhead = 4;
   const auto distinct = static_cast<size_t>(table.distinct_keys());
-  scan.rows.assign(distinct, 0);
-  scan.tiles.assign(distinct, 0);
-  std::vector<int64_t> last_tile(distinct, -1);
-  if (begin == end) return scan;
+  scan->rows.resize(distinct, 0);
+  scan->tiles.resize(distinct, 0);
+  scan->last_tile.resize(distinct, -1);
+  if (begin == end) return;
   const SampleSlices slices(build_rows, fewest);
-  uint64_t key = 0;
+  const auto ask_for_slice = [&](int64_t first) {
+    constexpr int64_t kRowsOfLine = 8;  // of wide keys
+    const int64_t beyond = std::min(first + kSampleSliceRows, build_rows);
+    for (int64_t row = first; row < beyond; row += kRowsOfLine) ask_for(row);
+  };
+  const KeyBounds& drawn = table.bounds();
   for (int64_t tile = begin; tile < end; ++tile) {
     for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
       const int64_t first = slices.first_row(tile, slice);
       const int64_t beyond = std::min(first + kSampleSliceRows, build_rows);
-      for (int64_t row = first; row < beyond; ++row) {
-        if (!build_key_at(row, &key)) continue;
-        scan.bounds.add(key, table.key_width());
-        scan.within += table.bounds().holds(key, table.key_width()) ? 1 : 0;
-        const int32_t number = table.find(key);
+      ask_for_slice(slices.first_row(tile, std::min(slice + kSlicesAhead, kSampleTileSlices - 1)));
+      uint64_t keys[kSampleSliceRows];
+      int32_t count = 0;
+      for (int64_t row = first; row < beyond; ++row)
+        count += build_key_at(row, &keys[count]) ? 1 : 0;
+      KeyBounds bounds;
+      for (int32_t i = 0; i < count; ++i) bounds.add(keys[i], table.key_width());
+      scan->bounds.add(bounds);
+      if (drawn.low <= bounds.low && bounds.high <= drawn.high) {
+        scan->within += count;
+      } else if (drawn.low <= bounds.high && bounds.low <= drawn.high) {
+        for (int32_t i = 0; i < count; ++i) {
+          scan->within += drawn.holds(keys[i], table.key_width()) ? 1 : 0;
+        }
+      }
+      for (int32_t i = 0; i < count; ++i) {
+        const int32_t number = table.find(keys[i]);
         if (number < 0) continue;
         const auto at = static_cast<size_t>(number);
-        ++scan.rows[at];
-        if (last_tile[at] != tile) ++scan.tiles[at];
-        last_tile[at] = tile;
+        ++scan->rows[at];
+        if (scan->last_tile[at] != tile) ++scan->tiles[at];
+        scan->last_tile[at] = tile;
       }
     }
   }
-  return scan;
+}
+
+// Step 1 on one thread.
+template <typename KeyAt>
+SampleTable draw_keys(int64_t rows, const KeyAt& key_at, int32_t key_width) {
+  SampleTable table(key_width);
+  const int32_t positions = sample_positions(rows);
+  DrawnRow read[kPositionsAtOnce];
+  for (int32_t begin = 0; begin < positions; begin += kPositionsAtOnce) {
+    const int32_t end = std::min(begin + kPositionsAtOnce, positions);
+    read_positions(
+        begin, end, rows, key_at, [](int64_t) {}, key_width, read);
+    for (int32_t i = 0; i < end - begin; ++i) table.draw(read[i]);
+  }
+  return table;
 }
 
 // All steps, on one thread: the reference that the executors' sampling is tested against. effort:
@@ -216,10 +258,9 @@ SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, i
                            SampleEffort effort = SampleEffort::kCounted,
                            int64_t fewest = kFewestSampleTiles) {
   SampleFindings found;
-  const auto is_near = [](int64_t) {};
-  const SampleTable build = draw_keys(build_rows, build_key_at, is_near, key_width);
+  const SampleTable build = draw_keys(build_rows, build_key_at, key_width);
   found.build = build.drawn();
-  const SampleTable table = draw_keys(probe_rows, probe_key_at, is_near, key_width);
+  const SampleTable table = draw_keys(probe_rows, probe_key_at, key_width);
   found.probe = table.drawn();
   const HotTable hot(build, build_rows, table, probe_rows);
   std::vector<int64_t> hot_build;
@@ -232,8 +273,10 @@ SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, i
     found.hot = hot.finish(hot_build, hot_probe, nullptr);
     return found;
   }
-  TileCounts scan =
-      count_tiles(table, 0, sample_tiles(build_rows, fewest), build_rows, build_key_at, fewest);
+  TileCounts scan;
+  count_tiles(
+      table, 0, sample_tiles(build_rows, fewest), build_rows, build_key_at, [](int64_t) {}, &scan,
+      fewest);
   found.hot = hot.finish(hot_build, hot_probe, &scan);
   table.finish(scan, scanned_rows(build_rows, fewest), &found);
   return found;

@@ -243,7 +243,7 @@ TEST(SampleTable, FewRowsThatMatchNothingPassTheFilter) {
 TEST(SampleTable, SaysWhatWasDrawn) {
   SampleTable table(4);
   for (const uint64_t key : {5U, 5U, 5U, 7U, 5U, 9U, 7U, 0xfffffffdU}) table.draw(key);
-  table.draw_null();
+  table.draw(DrawnRow());
   const DrawnKeys drawn = table.drawn();
   EXPECT_EQ(drawn.positions, 9);
   EXPECT_EQ(drawn.valid, 8);
@@ -261,14 +261,16 @@ TEST(SampleTable, SlicesAddUpToTheWholeScan) {
   const Keys probe = drawn(20'000, 0, 1999, 3);
   SampleFindings sliced;
   const auto is_near = [](int64_t) {};
-  sliced.build = draw_keys(build.rows(), build.accessor(), is_near, 8).drawn();
-  const SampleTable table = draw_keys(probe.rows(), probe.accessor(), is_near, 8);
+  sliced.build = draw_keys(build.rows(), build.accessor(), 8).drawn();
+  const SampleTable table = draw_keys(probe.rows(), probe.accessor(), 8);
   sliced.probe = table.drawn();
   TileCounts sum;
   const int64_t tiles = sample_tiles(build.rows());
   for (int64_t begin = 0; begin < tiles; begin += 5) {
     const int64_t end = std::min(begin + 5, tiles);
-    sum.add(count_tiles(table, begin, end, build.rows(), build.accessor()));
+    TileCounts slice;
+    count_tiles(table, begin, end, build.rows(), build.accessor(), is_near, &slice);
+    sum.add(slice);
   }
   table.finish(sum, scanned_rows(build.rows()), &sliced);
   EXPECT_EQ(sliced, sample_keys(build.rows(), build.accessor(), probe.rows(), probe.accessor(), 8));
