@@ -6,7 +6,7 @@
 // Out      target[probe_rows] of each build column; *found, the probe rows with a match: places of
 //          others are not written
 // Needs    unique build keys: with duplicates nothing is written
-// Launch   as many blocks of kTableThreads as are resident
+// Launch   as many blocks of kThreadsOf<Finder> as are resident
 // Moves    |Key| a row and the columns' widths, streamed; a random sector a lookup, and a build
 //          column    (traffic::direct_table_probe)
 #pragma once
@@ -20,12 +20,16 @@
 namespace gpujoin::kernels {
 
 template <int kWidth, typename Row, typename Finder>
-__global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
+__global__ void __launch_bounds__(kThreadsOf<Finder>, kBlocksOf<Finder>)
     look_up_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,
                    const __grid_constant__ Finder finder) {
   constexpr int kItems = kItemsOf<kWidth, Finder>;
   constexpr uint32_t kBatch = 32 * kItems;
   if (join.has_duplicates != nullptr && *join.has_duplicates != 0) return;
+  if constexpr (requires { finder.start(); }) {
+    finder.start();
+    block_sync();
+  }
   unsigned long long found = 0;
   LaneRows<typename Finder::Key, kItems> rows;
   // A sector of a target is written once for each slice.
@@ -38,7 +42,11 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
     rows.base = first;
     rows.first_slot = 0;
     rows.slot_count = kBatch;
-    write_table_columns<kWidth, Row>(join, rows);
+    if (count == kBatch) {
+      write_table_columns<kWidth, Row>(join, FullRows<decltype(rows)>(rows));
+    } else {
+      write_table_columns<kWidth, Row>(join, rows);
+    }
   });
   if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(join.found, found);
 }

@@ -10,7 +10,7 @@
 //          of the rows without a match
 // Needs    unique build keys: with duplicates nothing is written, and the host takes another way;
 //          or a table of which any row of a key will do, and no build column
-// Launch   as many blocks of kTableThreads as are resident
+// Launch   as many blocks of kThreadsOf<Finder> as are resident
 // Moves    |Key| and the probe side's columns a row, streamed; a random sector a lookup, and a
 //          build column;
 //          the widths of an output row
@@ -27,6 +27,15 @@
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
+
+// Of a block that asks the finder: a multiprocessor has as many warps whatever they are.
+template <typename Finder>
+constexpr int kThreadsOf = [] {
+  if constexpr (requires { Finder::kThreads; }) return Finder::kThreads;
+  return kTableThreads;
+}();
+template <typename Finder>
+constexpr int kBlocksOf = kTableBlocksPerSm* kTableThreads / kThreadsOf<Finder>;
 
 // Probe rows of a lane at a time.
 template <int kWidth, typename Finder>
@@ -54,17 +63,19 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
                                                  LaneRows<typename Finder::Key, kItems>& rows,
                                                  uint32_t* count) {
   uint32_t const lane = threadIdx.x % 32;
+  uint32_t const left =
+      first < join.probe_rows ? join.probe_rows - static_cast<uint32_t>(first) : 0;
+  auto const* const keys = join.probe_keys + first + lane;
   bool are_rows[kItems];
   bool found[kItems];
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    uint64_t const row = first + 32 * item + lane;
-    are_rows[item] = row < join.probe_rows;
-    if constexpr (requires { finder.takes(row); }) {
-      are_rows[item] = are_rows[item] && finder.takes(row);
+    are_rows[item] = 32 * item + lane < left;
+    rows.probe[item] = static_cast<uint32_t>(first) + 32 * item + lane;
+    if constexpr (requires { finder.takes(first); }) {
+      are_rows[item] = are_rows[item] && finder.takes(rows.probe[item]);
     }
-    rows.probe[item] = static_cast<uint32_t>(row);
-    rows.keys[item] = are_rows[item] ? __ldcs(&join.probe_keys[row]) : 0;
+    rows.keys[item] = are_rows[item] ? __ldcs(&keys[32 * item]) : 0;
   }
   // Keys are not waited for by their bits.
   if (join.probe_present.bits != nullptr) {
@@ -77,10 +88,19 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
   if (join.unmatched) {
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
-      found[item] = !found[item] && first + 32 * item + lane < join.probe_rows;
+      found[item] = !found[item] && 32 * item + lane < left;
     }
   }
-  *count = give_slots(found, rows);
+  bool all_found = true;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) all_found = all_found && found[item];
+  if (!__all_sync(0xffffffffU, all_found)) {
+    *count = give_slots(found, rows);
+    return;
+  }
+  *count = 32 * kItems;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) rows.slots[item] = 32 * item + lane;
 }
 
 // A build row's columns side by side: one random access instead of one for each. Row: uint2 or
@@ -114,17 +134,21 @@ __device__ __forceinline__ void write_packed_rows(const Join& join, const Rows& 
       continue;
     }
     int32_t const word = join.packed_words[i];
+    if (kWidth == 4 || column.width == 4) {
+      auto* const first = rows.first_place(static_cast<uint32_t*>(column.target));
+#pragma unroll
+      for (int item = 0; item < Rows::kItems; ++item) {
+        if (!rows.is_written(item)) continue;
+        write_value<true>(rows.place(first, item), word_of(packed[item], word));
+      }
+      continue;
+    }
+    auto* const first = rows.first_place(static_cast<uint64_t*>(column.target));
 #pragma unroll
     for (int item = 0; item < Rows::kItems; ++item) {
       if (!rows.is_written(item)) continue;
-      uint32_t const low = word_of(packed[item], word);
-      uint64_t const place = rows.base + here(rows.slots[item] - rows.first_slot);
-      if (kWidth == 4 || column.width == 4) {
-        write_value<true>(static_cast<uint32_t*>(column.target) + place, low);
-      } else {
-        write_value<true>(static_cast<uint64_t*>(column.target) + place,
-                          uint64_t{word_of(packed[item], word + 1)} << 32 | low);
-      }
+      write_value<true>(rows.place(first, item), uint64_t{word_of(packed[item], word + 1)} << 32 |
+                                                     word_of(packed[item], word));
     }
   }
 }
@@ -174,8 +198,20 @@ __device__ __forceinline__ void write_table_columns(const TableJoin<typename Row
   }
 }
 
-// All lanes of a warp: rows that have the slots 0 to `count` between them.
+// Of a batch of neighbouring probe rows: where all of them are written nothing is asked of each.
 template <int kWidth, typename Row, typename Rows>
+__device__ __forceinline__ void write_neighbours(const TableJoin<typename Rows::Key>& join,
+                                                 const Rows& rows) {
+  if (rows.slot_count == 32 * Rows::kItems) {
+    write_table_columns<kWidth, Row>(join, FullRows<Rows>(rows));
+  } else {
+    write_table_columns<kWidth, Row>(join, rows);
+  }
+}
+
+// All lanes of a warp: rows that have the slots 0 to `count` between them. kAreNeighbours: they are
+// some of a batch of neighbouring probe rows.
+template <int kWidth, bool kAreNeighbours, typename Row, typename Rows>
 __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::Key>& join,
                                                  CarriedPlaces::Shared& places, uint32_t count,
                                                  Rows& rows) {
@@ -185,7 +221,11 @@ __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::
     rows.base = CarriedPlaces::take(join, places, count - written, &rows.slot_count);
     // Beyond the room rows are counted only.
     if (rows.base >= join.capacity) continue;
-    write_table_columns<kWidth, Row>(join, rows);
+    if constexpr (kAreNeighbours) {
+      write_neighbours<kWidth, Row>(join, rows);
+    } else {
+      write_table_columns<kWidth, Row>(join, rows);
+    }
   }
 }
 
@@ -198,8 +238,9 @@ __device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder
                                                  LaneRows<typename Finder::Key, kItems>& rows,
                                                  Function function) {
   constexpr uint32_t kBatch = 32 * kItems;
-  uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
-  uint64_t const stride = uint64_t{gridDim.x} * (kTableThreads / 32) * kBatch;
+  constexpr uint32_t kThreads = kThreadsOf<Finder>;
+  uint64_t const warp = (uint64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  uint64_t const stride = uint64_t{gridDim.x} * (kThreads / 32) * kBatch;
 #pragma unroll 1
   for (uint32_t slice = 0; slice < finder.slices; ++slice) {
 #pragma unroll 1
@@ -215,7 +256,7 @@ __device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder
 // slice. Where nearly all are, it costs more than it saves: 2^27 rows of a table of 2^16 on an H200
 // 1.2 ms with and 0.94 without.
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
-__global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
+__global__ void __launch_bounds__(kThreadsOf<Finder>, kBlocksOf<Finder>)
     table_columns_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,
                          const __grid_constant__ Finder finder) {
   using Key = typename Finder::Key;
@@ -223,8 +264,9 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
   constexpr uint32_t kBatch = 32 * kItems;
   __shared__ CarriedPlaces::Shared places;
   __shared__ std::conditional_t<kBuffers, TableBuffer<Key, kItems>, NoRow>
-      buffers[kTableThreads / 32];
+      buffers[kThreadsOf<Finder> / 32];
   if (join.has_duplicates != nullptr && *join.has_duplicates != 0) return;
+  if constexpr (requires { finder.start(); }) finder.start();
   if (threadIdx.x == 0) CarriedPlaces::start(places);
   block_sync();
   auto& buffer = buffers[threadIdx.x / 32];
@@ -242,11 +284,11 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
       buffered -= kBatch;
       count = kBatch;
     }
-    write_table_rows<kWidth, Row>(join, places, count, rows);
+    write_table_rows<kWidth, !kBuffers, Row>(join, places, count, rows);
   });
   if constexpr (kBuffers) {
     buffer.take(start, buffered, rows);
-    write_table_rows<kWidth, Row>(join, places, buffered, rows);
+    write_table_rows<kWidth, false, Row>(join, places, buffered, rows);
   }
   block_sync();
   if (threadIdx.x == 0) CarriedPlaces::finish(join, places);

@@ -872,6 +872,55 @@ TEST_F(TableColumns, OfAnyNumberOfBuildRows) {
   }
 }
 
+// Values of one column of 4 bytes, of as many places as a block's shared memory holds, of more, of
+// which the last are read where they are, and of so many that all are.
+TEST_F(TableColumns, OfFewPlacesAreInSharedMemory) {
+  constexpr uint32_t kProbeRows = (1U << 22) + 37;
+  size_t turn = 0;
+  for (uint32_t const build : {1U, 33U, 50'000U, 60'000U, 66'000U, 100'000U}) {
+    for (int32_t const key_width : {4, 8}) {
+      bool const is_full = turn++ % 2 == 0;
+      KeySeries const series{"in a row", 0 - uint64_t{build}, 4,
+                             is_full ? uint64_t{build} : uint64_t{build} + build / 7 + 1};
+      Sizes const sizes{build, kProbeRows};
+      SCOPED_TRACE(trace_of(series, sizes, key_width));
+      KeyPair keys(series, sizes, key_width, turn % 4 < 2 ? 1.0 : 0.8, 9);
+      for (int32_t const probe_width : {4, 8}) {
+        Columns const columns{{4}, {probe_width}, false};
+        expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
+      }
+      if (build == 1) continue;
+      keys.build[0] = keys.build[1];
+      EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, {{4}, {4}, false}).has_value());
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(TableColumns, OfFewPlacesAreLookedUp) {
+  for (uint32_t const build_rows : {50'000U, 60'000U, 100'000U}) {
+    for (double const ratio : {1.0, 0.999}) {
+      KeySeries const series{"in a row", 77, 1, build_rows};
+      SCOPED_TRACE(trace_of(series, {build_rows, 1U << 22}, 4));
+      KeyPair const keys(series, {build_rows, 1U << 22}, 4, ratio, 3);
+      Side build(queue(), CarriedFrom::kBuild, keys.build, 4, {4}, false);
+      Side const probe(queue(), CarriedFrom::kProbe, keys.probe, 4, {}, false);
+      std::vector<CarriedOutput> outputs;
+      build.add_outputs(false, &outputs);
+      auto const table = match::make_table(queue(), plan_of(Match::kDirectTable, keys.matches), 4,
+                                           build.side(), {{outputs[0].source, 4}});
+      ASSERT_NE(table, nullptr);
+      auto const written = table->look_up(queue(), probe.side(), outputs);
+      EXPECT_EQ(written.has_value(), ratio == 1.0);
+      if (written) {
+        build.expect_payloads({keys.build_row.begin(), keys.build_row.end()});
+      } else {
+        EXPECT_TRUE(build.nothing_written());
+      }
+    }
+  }
+}
+
 // More rows than blocks have spare places for, be there as many of them as may run at a time.
 TEST_F(TableColumns, AreLaunchedOnceMoreWhenMoreRowsCameThanExpected) {
   uint32_t const blocks = static_cast<uint32_t>(queue().context.facts.sm_count) * 2048U /
