@@ -94,8 +94,8 @@ std::optional<KeyBits> KeyBits::of_keys(base::Queue& queue, Workers& workers,
     row_of_key = queue.host_pool->try_allocate(base::Memory::kHost, uint64_t{span} * 4);
     if (!row_of_key) return std::nullopt;
   }
-  MarkedKeys<Key> marked{workers, key, rows, low, row_of_key.as<uint32_t>()};
-  base::Buffer bits = marked.mark(queue, uint64_t{span} / 32 + 1);
+  MarkedKeys<Key> marked{workers, key, rows, low, span, row_of_key.as<uint32_t>()};
+  base::Buffer bits = marked.mark(queue);
   if (!bits || (!wanted.may_repeat && marked.repeat())) return std::nullopt;
   KeyBits made(std::make_shared<const base::Buffer>(std::move(bits)), low, span);
   if (lists_rows) made.rows_ = std::make_shared<const base::Buffer>(std::move(row_of_key));

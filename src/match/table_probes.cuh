@@ -54,6 +54,9 @@ template <int kWidth, typename Finder>
 constexpr uint64_t kRowsOfBlock =
     uint64_t{kernels::kThreadsOf<Finder>} * kernels::kItemsOf<kWidth, Finder>;
 
+// More than kernels have in shared memory beside what a finder has.
+constexpr uint64_t kStaticBytes = 1024;
+
 template <typename Finder>
 uint32_t shared_bytes_of(const Finder& finder) {
   if constexpr (requires { finder.shared_bytes(); }) return finder.shared_bytes();
@@ -62,8 +65,12 @@ uint32_t shared_bytes_of(const Finder& finder) {
 
 template <int kWidth, typename Finder, typename Kernel>
 uint32_t resident_for(base::Queue& queue, Kernel kernel, const Finder& finder, const Probe& probe) {
+  // In few sizes, of which each is asked for once.
+  constexpr uint64_t kStep = 8192;
+  uint64_t const most = queue.context.facts.shared_bytes_per_block - kStaticBytes;
+  uint64_t const shared = std::min((shared_bytes_of(finder) + kStep - 1) / kStep * kStep, most);
   uint32_t const resident =
-      base::resident_blocks(queue, kernel, kernels::kThreadsOf<Finder>, shared_bytes_of(finder),
+      base::resident_blocks(queue, kernel, kernels::kThreadsOf<Finder>, shared,
                             "asking for blocks of the probe of a table");
   return std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident);
 }
@@ -204,7 +211,6 @@ std::optional<kernels::FindSharedValues<Key>> values_in_shared(
     base::Queue& queue, const kernels::FindPlaces<Key>& finder, const void* values,
     uint64_t probe_rows) {
   constexpr uint64_t kFewestProbeRows = uint64_t{1} << 22;
-  constexpr uint64_t kStaticBytes = 1024;
   bool const is_long = probe_rows >= kFewestProbeRows;
   if (values == nullptr || finder.slices != 1 || !is_long) return std::nullopt;
   kernels::FindSharedValues<Key> made{finder.table, 1, static_cast<const uint32_t*>(values), 0};

@@ -204,6 +204,9 @@ void count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t b
     for (int64_t row = first; row < beyond; row += kRowsOfLine) ask_for(row);
   };
   const KeyBounds& drawn = table.bounds();
+  // Written once: other workers' counts lie in the lines of this one's.
+  KeyBounds all;
+  int64_t within = 0;
   for (int64_t tile = begin; tile < end; ++tile) {
     for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
       const int64_t first = slices.first_row(tile, slice);
@@ -215,12 +218,12 @@ void count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t b
         count += build_key_at(row, &keys[count]) ? 1 : 0;
       KeyBounds bounds;
       for (int32_t i = 0; i < count; ++i) bounds.add(keys[i], table.key_width());
-      scan->bounds.add(bounds);
+      all.add(bounds);
       if (drawn.low <= bounds.low && bounds.high <= drawn.high) {
-        scan->within += count;
+        within += count;
       } else if (drawn.low <= bounds.high && bounds.low <= drawn.high) {
         for (int32_t i = 0; i < count; ++i) {
-          scan->within += drawn.holds(keys[i], table.key_width()) ? 1 : 0;
+          within += drawn.holds(keys[i], table.key_width()) ? 1 : 0;
         }
       }
       for (int32_t i = 0; i < count; ++i) {
@@ -233,6 +236,8 @@ void count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t b
       }
     }
   }
+  scan->bounds.add(all);
+  scan->within += within;
 }
 
 // Step 1 on one thread.

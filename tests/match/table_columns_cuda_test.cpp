@@ -876,22 +876,19 @@ TEST_F(TableColumns, OfAnyNumberOfBuildRows) {
 // which the last are read where they are, and of so many that all are.
 TEST_F(TableColumns, OfFewPlacesAreInSharedMemory) {
   constexpr uint32_t kProbeRows = (1U << 22) + 37;
-  size_t turn = 0;
   for (uint32_t const build : {1U, 33U, 50'000U, 60'000U, 66'000U, 100'000U}) {
-    for (int32_t const key_width : {4, 8}) {
-      bool const is_full = turn++ % 2 == 0;
+    for (auto const& [key_width, is_full] :
+         {std::pair(4, true), std::pair(4, false), std::pair(8, true), std::pair(8, false)}) {
       KeySeries const series{"in a row", 0 - uint64_t{build}, 4,
                              is_full ? uint64_t{build} : uint64_t{build} + build / 7 + 1};
       Sizes const sizes{build, kProbeRows};
       SCOPED_TRACE(trace_of(series, sizes, key_width));
-      KeyPair keys(series, sizes, key_width, turn % 4 < 2 ? 1.0 : 0.8, 9);
-      for (int32_t const probe_width : {4, 8}) {
-        Columns const columns{{4}, {probe_width}, false};
-        expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
-      }
+      KeyPair keys(series, sizes, key_width, key_width == 4 ? 1.0 : 0.8, 9);
+      Columns const columns{{4}, {is_full ? 4 : 8}, false};
+      expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
       if (build == 1) continue;
       keys.build[0] = keys.build[1];
-      EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, {{4}, {4}, false}).has_value());
+      EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value());
       if (HasFailure()) return;
     }
   }
@@ -901,8 +898,9 @@ TEST_F(TableColumns, OfFewPlacesAreLookedUp) {
   for (uint32_t const build_rows : {50'000U, 60'000U, 100'000U}) {
     for (double const ratio : {1.0, 0.999}) {
       KeySeries const series{"in a row", 77, 1, build_rows};
-      SCOPED_TRACE(trace_of(series, {build_rows, 1U << 22}, 4));
-      KeyPair const keys(series, {build_rows, 1U << 22}, 4, ratio, 3);
+      Sizes const sizes{build_rows, (1U << 22) + 37};
+      SCOPED_TRACE(trace_of(series, sizes, 4));
+      KeyPair const keys(series, sizes, 4, ratio, 3);
       Side build(queue(), CarriedFrom::kBuild, keys.build, 4, {4}, false);
       Side const probe(queue(), CarriedFrom::kProbe, keys.probe, 4, {}, false);
       std::vector<CarriedOutput> outputs;
