@@ -42,11 +42,7 @@ __global__ void __launch_bounds__(kThreadsOf<Finder>, kBlocksOf<Finder>)
     rows.base = first;
     rows.first_slot = 0;
     rows.slot_count = kBatch;
-    if (count == kBatch) {
-      write_table_columns<kWidth, Row>(join, FullRows<decltype(rows)>(rows));
-    } else {
-      write_table_columns<kWidth, Row>(join, rows);
-    }
+    write_neighbours<kWidth, Row>(join, rows, count);
   });
   if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(join.found, found);
 }

@@ -201,8 +201,8 @@ __device__ __forceinline__ void write_table_columns(const TableJoin<typename Row
 // Of a batch of neighbouring probe rows: where all of them are written nothing is asked of each.
 template <int kWidth, typename Row, typename Rows>
 __device__ __forceinline__ void write_neighbours(const TableJoin<typename Rows::Key>& join,
-                                                 const Rows& rows) {
-  if (rows.slot_count == 32 * Rows::kItems) {
+                                                 const Rows& rows, uint32_t written) {
+  if (written == 32 * Rows::kItems) {
     write_table_columns<kWidth, Row>(join, FullRows<Rows>(rows));
   } else {
     write_table_columns<kWidth, Row>(join, rows);
@@ -222,7 +222,7 @@ __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::
     // Beyond the room rows are counted only.
     if (rows.base >= join.capacity) continue;
     if constexpr (kAreNeighbours) {
-      write_neighbours<kWidth, Row>(join, rows);
+      write_neighbours<kWidth, Row>(join, rows, rows.slot_count);
     } else {
       write_table_columns<kWidth, Row>(join, rows);
     }

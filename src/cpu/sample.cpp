@@ -45,32 +45,31 @@ std::vector<int64_t> count_hot_rows(Workers& workers, const plan::HotTable& hot,
   return total;
 }
 
+template <typename Key>
+struct Side {
+  int64_t rows;
+  const KeyAt<Key>& key_at;
+  plan::SampleTable table{sizeof(Key)};
+  std::vector<plan::DrawnRow> drawn{static_cast<size_t>(plan::sample_positions(rows))};
+};
+
 // Rows are read by all threads, since each waits for memory, and then each side's put in its table.
 template <typename Key>
-void draw(Workers& workers, int64_t build_rows, const KeyAt<Key>& build_key_at, int64_t probe_rows,
-          const KeyAt<Key>& probe_key_at, plan::SampleTable* build, plan::SampleTable* probe) {
+void draw(Workers& workers, Side<Key> (&sides)[2]) {
   constexpr int32_t kAtOnce = plan::kPositionsAtOnce;
-  int32_t const of_build = plan::sample_positions(build_rows);
-  int32_t const of_probe = plan::sample_positions(probe_rows);
-  std::vector<plan::DrawnRow> rows(static_cast<size_t>(of_build + of_probe));
-  plan::DrawnRow* const probe_row = rows.data() + of_build;
-  int64_t const build_tasks = (of_build + kAtOnce - 1) / kAtOnce;
-  int64_t const tasks = build_tasks + (of_probe + kAtOnce - 1) / kAtOnce;
-  workers.for_each("sample", tasks, [&](int64_t task, int32_t) {
-    bool const of_build_side = task < build_tasks;
-    auto const& key_at = of_build_side ? build_key_at : probe_key_at;
-    auto const begin = static_cast<int32_t>(of_build_side ? task : task - build_tasks) * kAtOnce;
-    int32_t const end = std::min(begin + kAtOnce, of_build_side ? of_build : of_probe);
+  constexpr int64_t kTasks = plan::kSamplePositions / kAtOnce;
+  workers.for_each("sample", 2 * kTasks, [&](int64_t task, int32_t) {
+    Side<Key>& side = sides[task / kTasks];
+    auto const begin = static_cast<int32_t>(task % kTasks) * kAtOnce;
+    int32_t const end = std::min(begin + kAtOnce, static_cast<int32_t>(side.drawn.size()));
+    if (begin >= end) return;
     plan::read_positions(
-        begin, end, of_build_side ? build_rows : probe_rows, key_at,
-        [&](int64_t row) { key_at.ask_for(row); }, sizeof(Key),
-        (of_build_side ? rows.data() : probe_row) + begin);
+        begin, end, side.rows, side.key_at, [&](int64_t row) { side.key_at.ask_for(row); },
+        sizeof(Key), side.drawn.data() + begin);
   });
-  workers.for_each("sample", 2, [&](int64_t side, int32_t) {
-    const plan::DrawnRow* const first = side == 0 ? rows.data() : probe_row;
-    const plan::DrawnRow* const end = side == 0 ? probe_row : rows.data() + rows.size();
-    plan::SampleTable* const table = side == 0 ? build : probe;
-    std::for_each(first, end, [&](const plan::DrawnRow& row) { table->draw(row); });
+  workers.for_each("sample", 2, [&](int64_t number, int32_t) {
+    Side<Key>& side = sides[number];
+    for (plan::DrawnRow const& row : side.drawn) side.table.draw(row);
   });
 }
 
@@ -80,9 +79,10 @@ plan::SampleFindings sample(base::Queue& queue, const columns::Relation& build,
                             const KeyAt<Key>& probe_key_at) {
   plan::SampleFindings found;
   Workers workers(queue);
-  plan::SampleTable drawn(sizeof(Key));
-  plan::SampleTable table(sizeof(Key));
-  draw(workers, build.rows, build_key_at, probe.rows, probe_key_at, &drawn, &table);
+  Side<Key> sides[] = {{build.rows, build_key_at}, {probe.rows, probe_key_at}};
+  draw(workers, sides);
+  plan::SampleTable const& drawn = sides[0].table;
+  plan::SampleTable const& table = sides[1].table;
   found.build = drawn.drawn();
   found.probe = table.drawn();
   constexpr int64_t kFewest = plan::kFewestSampleTilesOfCpu;
