@@ -167,9 +167,10 @@ constexpr uint32_t kUnorderedAlign = 16;  // rows: of which even one byte each f
 constexpr int kMovedColumns = 17;         // of one side, in one launch: 16 keys and row numbers
 constexpr int kCarriedColumns = 2 * kMovedColumns + 2;  // and a key column of each side
 
-// One block that sums up partitions.
+// One block that sums up partitions; of several, how many of them are a block's own.
 constexpr int kPartitionSumThreads = 1024;
 constexpr int kPartitionSumItems = 8;
+constexpr uint32_t kPartitionSumTile = 2048;
 
 // Global table: probe rows of one work unit, and resident blocks.
 constexpr int kProbeThreads = 256;

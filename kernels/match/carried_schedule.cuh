@@ -1,13 +1,13 @@
 // carried_schedule.cuh: the units of a launch of the join that writes columns, before it
 //
 // Source   ours
-// In       offsets of both sides' partitions, aligned to 16 bytes; CarriedUnits
+// In       offsets of both sides' partitions; CarriedUnits
 // Out      ends[partitions], the inclusive sums of the units of each; *heavy_rows; left_now[],
 //          cleared
 // Needs    as count_units.cuh
-// Launch   one block of kPartitionSumThreads, as count_units.cuh, dependent
-// Moves    24 bytes a partition, 16 more where heavy keys are cut finer, and one of each left[]
-//          (traffic::count_units)
+// Launch   as count_units.cuh, dependent
+// Moves    as count_units.cuh; all of it once more for each block where heavy keys are cut finer,
+//          from L2; a byte of each left[] (traffic::count_units)
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,17 @@ __global__ void __launch_bounds__(kPartitionSumThreads)
                          unsigned long long* __restrict__ ends, uint8_t* __restrict__ left_now) {
   let_next_kernel_start();
   await_last_kernel();
+  uint32_t const first = blockIdx.x * kPartitionSumTile;
+  uint32_t const end = min(first + kPartitionSumTile, partitions);
   if (heavy_rows != nullptr) {
     unsigned long long const heavy =
-        sum_units(build, probe, partitions, HeavyUnits{count.left}, nullptr);
+        units_between(build, probe, 0, partitions, HeavyUnits{count.left});
     count.heavy_rows = heavy_unit_rows(heavy);
-    if (threadIdx.x == 0) *heavy_rows = count.heavy_rows;
+    if (blockIdx.x == 0 && threadIdx.x == 0) *heavy_rows = count.heavy_rows;
   }
   sum_units(build, probe, partitions, count, ends);
   if (left_now == nullptr) return;
-  for (uint32_t i = threadIdx.x; i < partitions; i += kPartitionSumThreads) left_now[i] = 0;
+  for (uint32_t i = first + threadIdx.x; i < end; i += kPartitionSumThreads) left_now[i] = 0;
 }
 
 }  // namespace gpujoin::kernels

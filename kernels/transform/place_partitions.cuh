@@ -3,14 +3,17 @@
 //
 // Source   ours; the counts are those of count_partitions_kernel
 // In       counts[2^radix_bits]
-// Out      counts 0 again; offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors,
-//          tiles_before and tiles[]
-// Needs    arrays aligned to 16 bytes
-// Launch   place_partitions: one block of kPartitionSumThreads; place_unordered_tiles: a thread a
-//          tile; dependent
-// Moves    12 bytes a partition; 16 bytes a tile
+// Out      counts 0 again; offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors
+//          and tiles[]
+// Needs    counts aligned to 16 bytes; kStreamThreads segments at most, and kPartitionSumTile
+//          partitions of one pass
+// Launch   place_partitions: a block of kPartitionSumThreads for kPartitionSumTile partitions;
+//          place_unordered_tiles: a thread a tile; dependent
+// Moves    12 bytes a partition; each block sums the counts before its own once more, from L2. 16
+//          bytes a tile. One block by itself took 35 us for 2^15 partitions on an H200, these 13
 #pragma once
 
+#include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
 #include <cstdint>
@@ -22,106 +25,88 @@
 
 namespace gpujoin::kernels {
 
-// Eight partitions of a thread as two vectors: an access of a warp to single words so far apart
-// touches as many sectors as one to vectors, of which it takes a quarter. H200, 2^15 partitions: 56
-// us by words.
-static_assert(kPartitionSumItems == 8);
-
-// By one block: exclusive sums of counts[partitions], a multiple of 8, to both targets, and the
-// counts cleared. The function returns the sum of all.
-__device__ inline uint32_t place_by_vectors(uint32_t* __restrict__ counts, uint32_t partitions,
-                                            uint32_t* __restrict__ offsets,
-                                            uint32_t* __restrict__ cursors) {
-  using Scan = cub::BlockScan<uint32_t, kPartitionSumThreads>;
-  __shared__ typename Scan::TempStorage storage;
-  uint32_t before = 0;
-#pragma unroll 1
-  for (uint32_t tile = 0; tile < partitions; tile += kPartitionSumThreads * kPartitionSumItems) {
-    uint32_t const first = tile + threadIdx.x * kPartitionSumItems;
-    uint4 halves[2] = {};
-    if (first < partitions) {
-      auto* const counted = reinterpret_cast<uint4*>(counts + first);
-      halves[0] = counted[0];
-      halves[1] = counted[1];
-      counted[0] = counted[1] = {0, 0, 0, 0};
-    }
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint4& half : halves) {
-      uint4 const own = half;
-      half = {sum, sum + own.x, sum + own.x + own.y, sum + own.x + own.y + own.z};
-      sum = half.w + own.w;
-    }
-    uint32_t start;
-    uint32_t all;
-    Scan(storage).ExclusiveSum(sum, start, all);
-    start += before;
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      uint4 const placed = {start + halves[i].x, start + halves[i].y, start + halves[i].z,
-                            start + halves[i].w};
-      if (first >= partitions) continue;
-      reinterpret_cast<uint4*>(offsets + first)[i] = placed;
-      reinterpret_cast<uint4*>(cursors + first)[i] = placed;
-    }
-    before += all;
-    __syncthreads();  // the scan's storage is used again
+// All threads: rows of the partitions before `end`, a multiple of 4.
+__device__ inline uint32_t rows_before(const uint32_t* __restrict__ counts, uint32_t end) {
+  using Reduce = cub::BlockReduce<uint32_t, kPartitionSumThreads>;
+  __shared__ typename Reduce::TempStorage storage;
+  __shared__ uint32_t all;
+  auto const* const vectors = reinterpret_cast<const uint4*>(counts);
+  uint32_t own = 0;
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < end / 4; i += kPartitionSumThreads) {
+    uint4 const four = vectors[i];
+    own += four.x + four.y + four.z + four.w;
   }
-  return before;
+  uint32_t const sum = Reduce(storage).Sum(own);
+  if (threadIdx.x == 0) all = sum;
+  __syncthreads();
+  return all;
 }
 
-// By one block: the first place of each partition, and what the passes go by. In two passes the
-// first one's partitions are segments of 2^segment_bits; the second one's tiles begin at multiples
-// of kUnorderedAlign rows, so that columns are loaded 16 bytes at a time. tiles_before null: one
-// pass, whose cursors are `cursors`.
+// The first place of each partition. In two passes the first one's partitions are segments of
+// 2^segment_bits, whose cursors are segment_cursors, and the counts are cleared by the next kernel;
+// null: one pass, of partitions of one block, which clears them.
 __global__ void __launch_bounds__(kPartitionSumThreads)
-    place_partitions_kernel(uint32_t* __restrict__ counts, int32_t radix_bits, int32_t segment_bits,
-                            uint32_t tile_rows, uint32_t* offsets, uint32_t* __restrict__ cursors,
-                            uint32_t* __restrict__ segment_cursors,
-                            uint32_t* __restrict__ tiles_before) {
+    place_partitions_kernel(uint32_t* counts, int32_t radix_bits, int32_t segment_bits,
+                            uint32_t* __restrict__ offsets, uint32_t* __restrict__ cursors,
+                            uint32_t* __restrict__ segment_cursors) {
+  constexpr int kItems = kPartitionSumTile / kPartitionSumThreads;
+  using Scan = cub::BlockScan<uint32_t, kPartitionSumThreads>;
+  __shared__ typename Scan::TempStorage storage;
   let_next_kernel_start();
   await_last_kernel();
   uint32_t const partitions = 1U << radix_bits;
-  unsigned long long rows = 0;
-  if (partitions % kPartitionSumItems == 0) {
-    rows = place_by_vectors(counts, partitions, offsets, cursors);
-  } else {
-    // Two or four partitions.
-    for (uint32_t i = 0; i < partitions && threadIdx.x == 0; ++i) {
-      offsets[i] = cursors[i] = static_cast<uint32_t>(rows);
-      rows += counts[i];
-      counts[i] = 0;
-    }
+  uint32_t const tile = blockIdx.x * kPartitionSumTile;
+  uint32_t const first = tile + threadIdx.x * kItems;
+  uint32_t rows[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) rows[i] = first + i < partitions ? counts[first + i] : 0;
+  uint32_t const before = rows_before(counts, tile);
+  uint32_t starts[kItems];
+  Scan(storage).ExclusiveSum(rows, starts);
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    uint32_t const partition = first + i;
+    if (partition >= partitions) break;
+    uint32_t const start = before + starts[i];
+    offsets[partition] = cursors[partition] = start;
+    bool const is_first = partition % (1U << segment_bits) == 0;
+    if (segment_cursors != nullptr && is_first) segment_cursors[partition >> segment_bits] = start;
+    if (partition + 1 == partitions) offsets[partitions] = start + rows[i];
   }
-  if (threadIdx.x == 0) offsets[partitions] = static_cast<uint32_t>(rows);
-  if (tiles_before == nullptr) return;
-  __syncthreads();
-  uint32_t const segments = partitions >> segment_bits;
-  unsigned long long const tiles = partition_sums(
-      segments,
-      [=](uint32_t i) {
-        uint32_t const begin = offsets[i << segment_bits];
-        uint32_t const end = offsets[(i + 1) << segment_bits];
-        uint32_t const loaded = end - begin / kUnorderedAlign * kUnorderedAlign;
-        return begin == end ? 0 : loaded / tile_rows + (loaded % tile_rows != 0 ? 1 : 0);
-      },
-      [=](uint32_t i, unsigned long long before) {
-        segment_cursors[i] = offsets[i << segment_bits];
-        tiles_before[i] = static_cast<uint32_t>(before);
-      });
-  if (threadIdx.x == 0) tiles_before[segments] = static_cast<uint32_t>(tiles);
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    if (segment_cursors == nullptr && first + i < partitions) counts[first + i] = 0;
+  }
 }
 
+// The second pass's tiles begin at multiples of kUnorderedAlign rows, so that columns are loaded 16
+// bytes at a time. counts: of place_partitions, cleared.
 __global__ void __launch_bounds__(kStreamThreads)
     place_unordered_tiles_kernel(const uint32_t* __restrict__ offsets, int32_t segment_bits,
-                                 const uint32_t* __restrict__ tiles_before, uint32_t segments,
-                                 uint32_t tile_rows, uint32_t max_tiles,
-                                 UnorderedTile* __restrict__ tiles) {
+                                 uint32_t segments, uint32_t tile_rows, uint32_t max_tiles,
+                                 UnorderedTile* __restrict__ tiles, uint32_t* __restrict__ counts) {
+  using Scan = cub::BlockScan<uint32_t, kStreamThreads>;
+  __shared__ typename Scan::TempStorage storage;
+  __shared__ uint32_t tiles_before[kStreamThreads];
   let_next_kernel_start();
   await_last_kernel();
+  uint32_t own = 0;
+  if (threadIdx.x < segments) {
+    uint32_t const begin = offsets[threadIdx.x << segment_bits];
+    uint32_t const end = offsets[(threadIdx.x + 1) << segment_bits];
+    uint32_t const loaded = end - begin / kUnorderedAlign * kUnorderedAlign;
+    own = begin == end ? 0 : (loaded - 1) / tile_rows + 1;
+  }
+  uint32_t all;
+  Scan(storage).ExclusiveSum(own, tiles_before[threadIdx.x], all);
+  __syncthreads();
   uint32_t const tile = blockIdx.x * kStreamThreads + threadIdx.x;
+  for (uint32_t i = tile; i < segments << segment_bits; i += gridDim.x * kStreamThreads) {
+    counts[i] = 0;
+  }
   if (tile >= max_tiles) return;
-  if (tile >= tiles_before[segments]) {
+  if (tile >= all) {
     tiles[tile] = {0, 0, 0, 0};
     return;
   }

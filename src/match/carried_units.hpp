@@ -15,7 +15,7 @@ struct CountedUnits {
   uint8_t* left = nullptr;         // [partitions] to be cleared, or null
 };
 
-// Queued: ends[partitions], the inclusive sums of the units of each. partitions: even.
+// Queued: ends[partitions], the inclusive sums of the units of each.
 void count_carried_units(base::Queue& queue, const kernels::PartitionView& build,
                          const kernels::PartitionView& probe, uint32_t partitions,
                          const CountedUnits& counted, unsigned long long* ends);

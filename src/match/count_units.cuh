@@ -14,7 +14,8 @@ base::Buffer count_units(base::Queue& queue, const kernels::PartitionView& build
                          const kernels::PartitionView& probe, uint32_t partitions, Count count) {
   base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
       base::Memory::kDevice, partitions, "work units");
-  kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
+  unsigned const blocks = base::grid_of(partitions, kernels::kPartitionSumTile);
+  kernels::count_units_kernel<<<blocks, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
       build, probe, partitions, count, unit_ends.as<unsigned long long>());
   base::check(cudaGetLastError(), "counting work units");
   return unit_ends;

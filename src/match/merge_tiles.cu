@@ -31,8 +31,7 @@ template <typename Key>
 Tiles cut(base::Queue& queue, const TableSide& build, const TableSide& probe) {
   base::Pool& pool = *queue.device_pool;
   Tiles tiles;
-  // The sums of units want an even number.
-  tiles.count = ((build.rows - 1) / kTileRows + 2) / 2 * 2;
+  tiles.count = (build.rows - 1) / kTileRows + 1;
   auto const offsets = [&] {
     return pool.allocate_rows<uint32_t>(Memory::kDevice, uint64_t{tiles.count} + 1,
                                         "tiles of sides in order");

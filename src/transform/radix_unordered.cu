@@ -89,25 +89,35 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
   base::Buffer const cursors = pool.allocate_rows<uint32_t>(
       Memory::kDevice, uint64_t{1} << radix_bits, "places of partitions");
   base::Buffer segment_cursors;
-  base::Buffer tiles_before;
   base::Buffer codes;
   if (keys.pending) {
     codes = pool.allocate_rows<Key>(Memory::kDevice, keys.rows, "encoded keys");
   }
+  base::Buffer tiles;
+  unsigned max_tiles = 0;
   if (twice) {
     segment_cursors =
         pool.allocate_rows<uint32_t>(Memory::kDevice, segments, "places of partitions");
-    tiles_before =
-        pool.allocate_rows<uint32_t>(Memory::kDevice, segments + 1, "tiles of partitions");
+    max_tiles = base::grid_of(
+        uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
+    tiles = pool.allocate_rows<kernels::UnorderedTile>(Memory::kDevice, max_tiles, "tiles");
   }
   {
     base::ZeroedCounts zeroed(queue, sizeof(uint32_t) << radix_bits);
     auto* const counts = zeroed.as<uint32_t>();
     count_keys(queue, keys, codes.as<Key>(), radix_bits, counts);
-    base::launch_dependent(
-        queue, kernels::place_partitions_kernel, 1, kernels::kPartitionSumThreads, 0,
-        "placing partitions", counts, radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
-        cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(), tiles_before.as<uint32_t>());
+    base::launch_dependent(queue, kernels::place_partitions_kernel,
+                           base::grid_of(uint64_t{1} << radix_bits, kernels::kPartitionSumTile),
+                           kernels::kPartitionSumThreads, 0, "placing partitions", counts,
+                           radix_bits, lower.bits, moved->offsets.as<uint32_t>(),
+                           cursors.as<uint32_t>(), segment_cursors.as<uint32_t>());
+    if (twice) {
+      base::launch_dependent(queue, kernels::place_unordered_tiles_kernel,
+                             base::grid_of(max_tiles, kernels::kStreamThreads),
+                             kernels::kStreamThreads, 0, "placing tiles",
+                             moved->offsets.as<uint32_t>(), lower.bits, segments, kTile, max_tiles,
+                             tiles.as<kernels::UnorderedTile>(), counts);
+    }
     zeroed.all_launched();
   }
 
@@ -127,16 +137,6 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
                        parts_of(columns[i])};
   }
   if (!twice) return run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
-
-  unsigned const max_tiles = base::grid_of(
-      uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
-  base::Buffer const tiles =
-      pool.allocate_rows<kernels::UnorderedTile>(Memory::kDevice, max_tiles, "tiles");
-  base::launch_dependent(queue, kernels::place_unordered_tiles_kernel,
-                         base::grid_of(max_tiles, kernels::kStreamThreads), kernels::kStreamThreads,
-                         0, "placing tiles", moved->offsets.as<uint32_t>(), lower.bits,
-                         tiles_before.as<uint32_t>(), segments, kTile, max_tiles,
-                         tiles.as<kernels::UnorderedTile>());
 
   kernels::UnorderedPass<Key> second = pass;
   base::Buffer const keys_between =
@@ -208,7 +208,8 @@ UnorderedRows radix_unordered(base::Queue& queue, const PreparedKeys& keys,
                               std::span<const PreparedColumn> columns, const Order& wanted) {
   // Devices with less shared memory than the planner's rule is made for take two passes earlier.
   Order order = wanted;
-  bool const one_fits = fits<Small>(queue, order.bits.end);
+  bool const one_fits = fits<Small>(queue, order.bits.end) &&
+                        uint64_t{1} << order.bits.end <= kernels::kPartitionSumTile;
   if (order.passes == 1 && !one_fits && order.bits.end > 1) order.passes = 2;
   if (columns.size() > kernels::kMovedColumns) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to move at once", columns.size());
