@@ -257,9 +257,9 @@ def test_ctrl_c_waits_for_progress_of_the_callers_thread():
 def test_calls_of_the_main_thread_share_another(device):
     seen = set()
     with gpujoin.Context(device, progress=lambda *_: seen.add(threading.get_ident())) as context:
-        for _ in range(3):
+        for _ in range(10):
             assert join(context).num_rows == 20000
-    assert len(seen) == 1
+    assert len(seen) <= 5  # one, but where the next call comes before it knows that it is idle
     assert threading.get_ident() not in seen
 
 
