@@ -14,7 +14,8 @@
 
 namespace gpujoin::kernels {
 
-// A column's part of a packed code: (the value, its sign turned, less `low`) << shift.
+// A column's part of a packed code: (the value, its sign turned, less `low`) << shift. Of a value
+// outside of the field it is the field's last.
 struct EncodedColumn {
   const void* data;
   uint64_t low;
@@ -22,12 +23,12 @@ struct EncodedColumn {
   int32_t width;
   int32_t shift;
 
-  // Of a value outside of the field it is any.
   template <typename Code, typename Value>
   GPUJOIN_CODE Code part_of(Value value, bool* is_outside) const {
     Value const above = turn_sign(value) - static_cast<Value>(low);
-    *is_outside |= above > most;
-    return static_cast<Code>(above) << shift;
+    bool const is_beyond = above > most;
+    *is_outside |= is_beyond;
+    return static_cast<Code>(is_beyond ? most : above) << shift;
   }
   template <typename Value, typename Code>
   GPUJOIN_CODE Value value_in(Code code) const {

@@ -188,7 +188,8 @@ struct JoinSpec {
   // result for left row i. Where one has no match, or several, it answers nothing:
   // JoinResult::keeps_left says which.
   bool keep_left = false;
-  // The build side is kept for other probe sides: see execute/kept_build.hpp.
+  // The build side is kept for other probe sides, and keys compare as they are: see
+  // execute/kept_build.hpp.
   bool of_kept = false;
   // A table whose keys turn out to be scattered hashes them: what follows is planned on left rows
   // in order, which partitions would not leave.

@@ -47,27 +47,22 @@ uint64_t buckets_for(uint64_t rows) { return rows / 5 + 1; }
 
 // Rows by their values. The table's own are copied to where one read finds them, of whatever layout
 // the column is, and take slots, one of those with a value.
-class ValueTable {
+class Values {
  public:
-  ValueTable(base::Queue& queue, Workers& workers, const keys::InternedSide& side)
+  Values(const base::Context& context, Workers& workers, const keys::ValueTable& table)
       : workers_(workers),
-        side_(side),
-        hash_(keys::bytes_hash(queue.context)),
-        short_hash_(queue.context),
-        bucket_count_(buckets_for(side.rows)),
-        buckets_buffer_(queue.host_pool->allocate_rows<TaggedRows>(Memory::kHost, bucket_count_,
-                                                                   "table of a key's values")),
-        compared_buffer_(
-            queue.host_pool->allocate_rows<Compared>(Memory::kHost, side.rows, "a key's values")),
-        buckets_(buckets_buffer_.as<TaggedRows>()),
-        compared_(compared_buffer_.as<Compared>()) {
-    workers.for_each_range("keys", bucket_count_, kTaskRows, [&](uint64_t first, uint64_t end) {
-      std::memset(buckets_ + first, 0xff, (end - first) * sizeof(TaggedRows));
-    });
-  }
+        side_(table.side),
+        hash_(keys::bytes_hash(context)),
+        short_hash_(context),
+        bucket_count_(buckets_for(table.side.rows)),
+        buckets_(table.slots.as<TaggedRows>()),
+        compared_(table.compared.as<Compared>()) {}
 
   // Of the table's own side. Answers whether every code is its row's number.
   bool take_slots(uint32_t* codes) const {
+    workers_.for_each_range("keys", bucket_count_, kTaskRows, [&](uint64_t first, uint64_t end) {
+      std::memset(buckets_ + first, 0xff, (end - first) * sizeof(TaggedRows));
+    });
     return with_layout(side_.values,
                        [&](const auto& value_at) { return take_slots(value_at, codes); });
   }
@@ -244,26 +239,37 @@ class ValueTable {
   kernels::BytesHash hash_;
   ShortHash short_hash_;
   uint64_t bucket_count_;
-  base::Buffer buckets_buffer_;
-  base::Buffer compared_buffer_;
   TaggedRows* buckets_;
   Compared* compared_;
 };
 
 }  // namespace
 
+keys::Interned intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table) {
+  base::Pool& pool = *queue.host_pool;
+  keys::Interned made;
+  made.codes = pool.allocate_rows<uint32_t>(Memory::kHost, table.rows, "codes of a key's values");
+  made.table.side = table;
+  made.table.slots = pool.allocate_rows<TaggedRows>(Memory::kHost, buckets_for(table.rows),
+                                                    "table of a key's values");
+  made.table.compared = pool.allocate_rows<Compared>(Memory::kHost, table.rows, "a key's values");
+  Values const values(queue.context, workers, made.table);
+  made.are_rows = values.take_slots(made.codes.as<uint32_t>());
+  return made;
+}
+
+base::Buffer codes_by(base::Queue& queue, Workers& workers, const keys::ValueTable& table,
+                      const keys::InternedSide& other) {
+  base::Buffer codes = queue.host_pool->allocate_rows<uint32_t>(Memory::kHost, other.rows,
+                                                                "codes of a key's values");
+  Values(queue.context, workers, table).find_codes(other, codes.as<uint32_t>());
+  return codes;
+}
+
 keys::Codes intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table,
                    const keys::InternedSide& other) {
-  base::Pool& pool = *queue.host_pool;
-  keys::Codes codes;
-  codes.of_table =
-      pool.allocate_rows<uint32_t>(Memory::kHost, table.rows, "codes of a key's values");
-  codes.of_other =
-      pool.allocate_rows<uint32_t>(Memory::kHost, other.rows, "codes of a key's values");
-  ValueTable const values(queue, workers, table);
-  codes.are_rows = values.take_slots(codes.of_table.as<uint32_t>());
-  values.find_codes(other, codes.of_other.as<uint32_t>());
-  return codes;
+  keys::Interned made = intern(queue, workers, table);
+  return {std::move(made.codes), codes_by(queue, workers, made.table, other), made.are_rows};
 }
 
 }  // namespace gpujoin::cpu

@@ -7,8 +7,12 @@
 
 namespace gpujoin::cpu {
 
-// Of columns that lie in host memory. While it runs, 45 bytes a row of the table's side are taken.
-// Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
+// Of columns that lie in host memory. A table takes 45 bytes a row. All throw MEMORY_LIMIT,
+// OUT_OF_MEMORY or CANCELLED.
+keys::Interned intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table);
+base::Buffer codes_by(base::Queue& queue, Workers& workers, const keys::ValueTable& table,
+                      const keys::InternedSide& other);
+// Both, and the table is let go of.
 keys::Codes intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table,
                    const keys::InternedSide& other);
 

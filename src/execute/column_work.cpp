@@ -61,10 +61,11 @@ class OnCpu final : public ColumnWork {
                       uint64_t count) override {
     return cpu::text_bytes(workers_, source, rows, count);
   }
-  Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
-    keys::Codes made = cpu::intern(queue_, workers_, table, other);
-    return {columns::make_storage(std::move(made.of_table)),
-            columns::make_storage(std::move(made.of_other)), made.are_rows};
+  keys::Interned intern(const keys::InternedSide& table) override {
+    return cpu::intern(queue_, workers_, table);
+  }
+  base::Buffer codes_by(const keys::ValueTable& table, const keys::InternedSide& other) override {
+    return cpu::codes_by(queue_, workers_, table, other);
   }
   void order(const kernels::OrderedKey& key, uint64_t rows, uint64_t* codes) override {
     cpu::order_keys(workers_, key, rows, codes);

@@ -44,13 +44,9 @@ class ColumnWork {
   // See src/cpu/text_bytes.hpp.
   virtual uint64_t text_bytes(const columns::GatherSource& source, const uint32_t* rows,
                               uint64_t count) = 0;
-  // See src/cpu/intern.hpp. [rows] uint32 of each.
-  struct Codes {
-    columns::Storage of_table;
-    columns::Storage of_other;
-    bool are_rows = false;
-  };
-  virtual Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) = 0;
+  // See src/cpu/intern.hpp.
+  virtual keys::Interned intern(const keys::InternedSide& table) = 0;
+  virtual base::Buffer codes_by(const keys::ValueTable& table, const keys::InternedSide& other) = 0;
   // See src/cpu/ordered_keys.hpp.
   virtual void order(const kernels::OrderedKey& key, uint64_t rows, uint64_t* codes) = 0;
   virtual keys::Extremes extremes(const kernels::OrderedKey& key, uint64_t rows) = 0;

@@ -46,10 +46,11 @@ class OnGpu final : public ColumnWork {
                       uint64_t count) override {
     return materialize::text_bytes(queue_, source, rows, count);
   }
-  Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
-    keys::Codes made = keys::intern(queue_, table, other);
-    return {columns::make_storage(std::move(made.of_table)),
-            columns::make_storage(std::move(made.of_other))};
+  keys::Interned intern(const keys::InternedSide& table) override {
+    return keys::intern(queue_, table);
+  }
+  base::Buffer codes_by(const keys::ValueTable& table, const keys::InternedSide& other) override {
+    return keys::codes_by(queue_, table, other);
   }
   void order(const kernels::OrderedKey& key, uint64_t rows, uint64_t* codes) override {
     keys::order_keys(queue_, key, rows, codes);

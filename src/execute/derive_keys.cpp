@@ -7,166 +7,24 @@
 
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
-#include "src/columns/result.hpp"
-#include "src/columns/validity_bits.hpp"
-#include "src/execute/column_work.hpp"
+#include "src/execute/extended_relation.hpp"
 #include "src/execute/key_codes.hpp"
 #include "src/execute/packed_keys.hpp"
 #include "src/keys/derived_key.hpp"
 
 namespace gpujoin::execute {
 
-namespace {
-
 using columns::ColumnView;
-using columns::Layout;
 using columns::Relation;
-using kernels::KeyOp;
 
-// One column of a key: the caller's, or one that was made, or is to be.
-struct KeyColumn {
-  int32_t number = -1;  // of the caller's
-  ColumnView made;
-  std::optional<keys::KeyStep> step;  // made has no data yet: this makes it
+struct KeptKeys::KeptValues {
+  bool build_left = false;
+  std::vector<std::shared_ptr<const KeptCodes>> codes;  // in the order in which keys want some
+  std::vector<bool> have_flags;                         // of keys of which NULL equals NULL
+  std::optional<keys::KeyEncoding> encoding;            // of all keys in one, on the CPU
 };
 
-// A relation with further columns, which holds what they lie in.
-class Extended {
- public:
-  Extended(base::Queue& queue, Works& works, const std::shared_ptr<const Relation>& original)
-      : queue_(queue), works_(works), held_(std::make_shared<Kept>()) {
-    held_->original = original;
-  }
-
-  const Relation& original() const { return *held_->original; }
-  const ColumnView& column(int32_t number) const {
-    return original().columns[static_cast<size_t>(number)];
-  }
-  Held* held() { return &held_->values; }
-
-  // What a step makes of a column. is_null_equal: what lies beneath a NULL is 0. Its validity is
-  // the column's.
-  KeyColumn make(int32_t number, const keys::KeyStep& step, int32_t width, bool is_null_equal) {
-    ColumnView const& of = column(number);
-    ColumnView const& values = keys::values_of(of);
-    bool const has_positions = &values != &of;
-    if (values.layout == Layout::kNulls) return {-1, nulls(of.memory, width), std::nullopt};
-    bool const is_zeroed = is_null_equal && of.validity != nullptr && !has_positions;
-    if (step.op == KeyOp::kAsIs && !has_positions && !is_zeroed) return {number, of, std::nullopt};
-    if (!has_positions) {
-      KeyColumn later{-1, made_view(nullptr, width, of.memory), filled(step, values, is_zeroed)};
-      later.made.validity = of.validity;
-      later.made.validity_bit_offset = of.validity_bit_offset;
-      return later;
-    }
-    ColumnWork& work = works_.of(of.memory, original().ready_event);
-    int64_t const value_rows = value_rows_of(of, original().rows);
-    columns::GatherSource source;
-    source.values.width = width;
-    source.values.bytes = static_cast<const uint8_t*>(values.data);
-    if (step.op != KeyOp::kAsIs) {
-      ColumnView const small = derive(work, value_rows, filled(step, values, false), width);
-      source.values.bytes = static_cast<const uint8_t*>(small.data);
-    }
-    source.values.first = source.values.bytes;
-    source.values.end = source.values.bytes + value_rows * width;
-    source.validity = validity_of(values);
-    columns::Storage const positions = positions_in(work, of, original().rows);
-    return {-1, keep_gathered(work, *held(), source, positions, original().rows, width),
-            std::nullopt};
-  }
-
-  // 1 where the key column is NULL.
-  KeyColumn null_flag(const KeyColumn& of) {
-    ColumnView const& view = of.number < 0 ? of.made : column(of.number);
-    keys::KeyStep step;
-    step.op = view.validity == nullptr ? KeyOp::kZero : KeyOp::kIsNull;
-    step.nulls = validity_of(view);
-    return {-1, made_view(nullptr, 4, view.memory), step};
-  }
-
-  // Without data where it is to be made.
-  const ColumnView& view_of(const KeyColumn& key) const {
-    return key.number < 0 ? key.made : column(key.number);
-  }
-  const ColumnView& made(KeyColumn& key) {
-    if (key.step) {
-      ColumnWork& work = works_.of(key.made.memory, original().ready_event);
-      key.made.data = derive(work, original().rows, *key.step, key.made.width).data;
-      key.made.memory = work.memory();
-      key.step.reset();
-    }
-    return view_of(key);
-  }
-  // As it is packed with others.
-  cpu::KeySource source_of(const KeyColumn& key) const {
-    ColumnView const& view = view_of(key);
-    cpu::KeySource source{key.step.value_or(keys::KeyStep()), view.width, validity_of(view)};
-    if (!key.step) {
-      source.step.source = view.data;
-      source.step.width = view.width;
-      source.step.op = KeyOp::kUnsigned;
-    }
-    return source;
-  }
-
-  // Its position in the relation that take() gives.
-  int32_t add(KeyColumn key) {
-    if (key.number >= 0) return key.number;
-    made(key);
-    if (relation_ == nullptr) {
-      relation_ = std::make_shared<Relation>(original());
-      relation_->owner = held_;
-    }
-    relation_->columns.push_back(std::move(key.made));
-    return static_cast<int32_t>(relation_->columns.size()) - 1;
-  }
-  // Null where no column was added.
-  std::shared_ptr<const Relation> take() const { return relation_; }
-
- private:
-  struct Kept {
-    std::shared_ptr<const Relation> original;
-    Held values;
-  };
-
-  static keys::KeyStep filled(keys::KeyStep step, const ColumnView& values, bool is_zeroed) {
-    step.source = values.data;
-    step.width = values.width;
-    if (step.op == KeyOp::kAsIs) step.op = KeyOp::kUnsigned;
-    if (step.op == KeyOp::kBit) step.first_bit = values.parts->first_bit;
-    if (is_zeroed) step.nulls = validity_of(values);
-    return step;
-  }
-
-  ColumnView derive(ColumnWork& work, int64_t rows, const keys::KeyStep& step, int32_t width) {
-    auto const count = static_cast<uint64_t>(rows);
-    columns::Storage data = work.allocate(base::checked_bytes(count, static_cast<uint64_t>(width)),
-                                          "a derived key column");
-    work.derive(step, width, count, 1, const_cast<void*>(data.get()));
-    held()->push_back(data);
-    return made_view(data.get(), width, work.memory());
-  }
-
-  // Zeros, all of them NULL.
-  ColumnView nulls(base::Memory memory, int32_t width) {
-    ColumnWork& work = works_.of(memory, original().ready_event);
-    keys::KeyStep zero;
-    zero.op = KeyOp::kZero;
-    ColumnView view = derive(work, original().rows, zero, width);
-    auto const words = columns::bitmap_words_bytes(original().rows) / 4;
-    columns::Storage bits = work.allocate(words * 4, "validity of a NULL column");
-    work.derive(zero, 4, words, 1, const_cast<void*>(bits.get()));
-    view.validity = static_cast<const uint8_t*>(bits.get());
-    held()->push_back(std::move(bits));
-    return view;
-  }
-
-  base::Queue& queue_;
-  Works& works_;
-  std::shared_ptr<Kept> held_;
-  std::shared_ptr<Relation> relation_;
-};
+namespace {
 
 // What stands for one pair of the caller's keys.
 struct Key {
@@ -176,17 +34,33 @@ struct Key {
 
 class Derivation {
  public:
-  // packs: keys may become one; packs_nulls: also those of which some are NULL.
-  Derivation(base::Queue& queue, plan::Device device, bool packs, bool packs_nulls,
+  using KeptValues = KeptKeys::KeptValues;
+  struct Packing {
+    bool packs = false;        // keys may become one
+    bool packs_nulls = false;  // also those of which some are NULL
+  };
+  Derivation(base::Queue& queue, plan::Device device, Packing packing,
              const std::shared_ptr<const Relation>& left,
              const std::shared_ptr<const Relation>& right)
       : queue_(queue),
         works_(queue),
         device_(device),
-        packs_(packs),
-        packs_nulls_(packs_nulls),
-        left_(queue, works_, left),
-        right_(queue, works_, right) {}
+        packing_(packing),
+        left_(queue, works_, left, false),
+        right_(queue, works_, right, false) {}
+  // Of a build side that is kept. making: what becomes of it is noted there; null: it was before,
+  // and only the probe side's keys are made.
+  Derivation(base::Queue& queue, plan::Device device, Packing packing, const KeptValues& kept,
+             KeptValues* making, const std::shared_ptr<const Relation>& left,
+             const std::shared_ptr<const Relation>& right)
+      : queue_(queue),
+        works_(queue),
+        device_(device),
+        packing_(packing),
+        kept_(&kept),
+        making_(making),
+        left_(queue, works_, left, making == nullptr && kept.build_left),
+        right_(queue, works_, right, making == nullptr && !kept.build_left) {}
 
   void add(int32_t left, int32_t right, int32_t flags, TextKey text) {
     auto const comparison = keys::compare_by(left_.column(left), right_.column(right), flags);
@@ -196,9 +70,8 @@ class Derivation {
     if (comparison->by_bytes) {
       CodedSide const of_left{left_.original(), left_.column(left), left_.held()};
       CodedSide const of_right{right_.original(), right_.column(right), right_.held()};
-      auto [left_codes, right_codes] = code_keys(queue_, works_, device_, text, of_left, of_right);
-      key.left.push_back({-1, std::move(left_codes), std::nullopt});
-      key.right.push_back({-1, std::move(right_codes), std::nullopt});
+      add_codes(key, kept_ == nullptr ? code_keys(queue_, works_, device_, text, of_left, of_right)
+                                      : kept_codes(of_left, of_right));
     }
     for (keys::KeyPart const& part : comparison->parts) {
       key.left.push_back(left_.make(left, part.left, part.width, is_null_equal));
@@ -210,7 +83,7 @@ class Derivation {
 
   void finish(int32_t most_columns, std::shared_ptr<const Relation>* left,
               std::shared_ptr<const Relation>* right, columns::JoinSpec* spec) {
-    if (packs_) pack();
+    if (packing_.packs) pack();
     while (count() > static_cast<size_t>(most_columns)) code_widest();
     spec->left_keys.clear();
     spec->right_keys.clear();
@@ -225,17 +98,51 @@ class Derivation {
   }
 
  private:
+  using Codes = std::pair<ColumnView, ColumnView>;
+
+  static void add_codes(Key& key, Codes codes) {
+    key.left.push_back({-1, std::move(codes.first), std::nullopt});
+    key.right.push_back({-1, std::move(codes.second), std::nullopt});
+  }
+
   size_t count() const {
     size_t columns = 0;
     for (Key const& key : keys_) columns += key.left.size();
     return columns;
   }
 
+  // By the values of the build side alone.
+  template <typename Coded>
+  Codes kept_codes(const Coded& left, const Coded& right) {
+    bool const build_left = kept_->build_left;
+    ColumnView build = made_view(nullptr, 4, plan::memory_of(device_));
+    if (making_ != nullptr) {
+      making_->codes.push_back(
+          KeptCodes::make(queue_, works_, device_, build_left ? left : right, &build));
+    }
+    ColumnView probe =
+        kept_->codes[next_codes_++]->codes_of(queue_, works_, build_left ? right : left);
+    return in_order(std::move(build), std::move(probe));
+  }
+
+  // Left ones first.
+  Codes in_order(ColumnView build, ColumnView probe) const {
+    if (kept_->build_left) return {std::move(build), std::move(probe)};
+    return {std::move(probe), std::move(build)};
+  }
+
+  // A NULL of a probe side equals nothing where the build side has none.
+  bool may_equal_nulls(const Key& key) {
+    bool const left = left_.view_of(key.left.front()).validity != nullptr;
+    bool const right = right_.view_of(key.right.front()).validity != nullptr;
+    if (kept_ == nullptr) return left || right;
+    if (making_ != nullptr) making_->have_flags.push_back(kept_->build_left ? left : right);
+    return kept_->have_flags[next_flags_++];
+  }
+
   // NULLs are zeros, told from other zeros by a column of flags.
   void let_nulls_be_equal(Key& key) {
-    bool const any = left_.view_of(key.left.front()).validity != nullptr ||
-                     right_.view_of(key.right.front()).validity != nullptr;
-    if (!any) return;
+    if (!may_equal_nulls(key)) return;
     KeyColumn left_flag = left_.null_flag(key.left.front());
     KeyColumn right_flag = right_.null_flag(key.right.front());
     for (auto* columns : {&key.left, &key.right}) {
@@ -247,7 +154,7 @@ class Derivation {
 
   // All keys become one of codes, where they fit.
   void pack() {
-    auto const side_of = [&](Extended& side, std::vector<KeyColumn> Key::*columns) {
+    auto const side_of = [&](ExtendedRelation& side, std::vector<KeyColumn> Key::*columns) {
       PackedSide packed{{}, static_cast<uint64_t>(side.original().rows), side.held()};
       for (Key const& key : keys_) {
         for (KeyColumn const& column : key.*columns) {
@@ -258,13 +165,26 @@ class Derivation {
     };
     PackedSide const left = side_of(left_, &Key::left);
     PackedSide const right = side_of(right_, &Key::right);
-    if (!packs_nulls_ && (left.has_nulls() || right.has_nulls())) return;
-    auto codes = pack_keys(queue_, left, right);
+    if (!packing_.packs_nulls && (left.has_nulls() || right.has_nulls())) return;
+    auto codes = kept_ == nullptr ? pack_keys(queue_, left, right) : pack_kept(left, right);
     if (!codes) return;
     keys_.clear();
     keys_.push_back({});
-    keys_.front().left.push_back({-1, std::move(codes->first), std::nullopt});
-    keys_.front().right.push_back({-1, std::move(codes->second), std::nullopt});
+    add_codes(keys_.front(), std::move(*codes));
+  }
+
+  std::optional<Codes> pack_kept(const PackedSide& left, const PackedSide& right) {
+    bool const build_left = kept_->build_left;
+    ColumnView build = made_view(nullptr, 4, base::Memory::kHost);
+    if (making_ != nullptr) {
+      auto packed = pack_build(queue_, build_left ? left : right);
+      if (packed) {
+        build = std::move(packed->codes);
+        making_->encoding = std::move(packed->encoding);
+      }
+    }
+    if (!kept_->encoding) return std::nullopt;
+    return in_order(build, codes_of(queue_, build_left ? right : left, *kept_->encoding));
   }
 
   // The key of the most columns becomes one of codes.
@@ -272,26 +192,29 @@ class Derivation {
     auto const widest = std::max_element(
         keys_.begin(), keys_.end(),
         [](const Key& one, const Key& other) { return one.left.size() < other.left.size(); });
-    auto const side_of = [](Extended& side, std::vector<KeyColumn>& columns) {
+    auto const side_of = [](ExtendedRelation& side, std::vector<KeyColumn>& columns) {
       CodedRows rows{side.original(), {}, side.held()};
       for (KeyColumn& column : columns) rows.columns.push_back(side.made(column));
       return rows;
     };
-    auto [left_codes, right_codes] = code_rows(
-        queue_, works_, device_, side_of(left_, widest->left), side_of(right_, widest->right));
-    widest->left.clear();
-    widest->right.clear();
-    widest->left.push_back({-1, std::move(left_codes), std::nullopt});
-    widest->right.push_back({-1, std::move(right_codes), std::nullopt});
+    CodedRows const of_left = side_of(left_, widest->left);
+    CodedRows const of_right = side_of(right_, widest->right);
+    Codes codes = kept_ == nullptr ? code_rows(queue_, works_, device_, of_left, of_right)
+                                   : kept_codes(of_left, of_right);
+    *widest = {};
+    add_codes(*widest, std::move(codes));
   }
 
   base::Queue& queue_;
   Works works_;
   plan::Device device_;
-  bool packs_;
-  bool packs_nulls_;
-  Extended left_;
-  Extended right_;
+  Packing packing_;
+  const KeptValues* kept_ = nullptr;
+  KeptValues* making_ = nullptr;
+  size_t next_codes_ = 0;
+  size_t next_flags_ = 0;
+  ExtendedRelation left_;
+  ExtendedRelation right_;
   std::vector<Key> keys_;
 };
 
@@ -315,6 +238,57 @@ bool compare_as_they_are(const ColumnView& left, const ColumnView& right) {
   return has_zone(left) == has_zone(right);
 }
 
+// The keys of a join of two relations.
+class KeysOfJoin {
+ public:
+  KeysOfJoin(const Relation& left, const Relation& right, const columns::JoinSpec& spec)
+      : left_(left), right_(right), spec_(spec) {}
+
+  size_t count() const { return spec_.left_keys.size(); }
+  const ColumnView& left(size_t key) const {
+    return left_.columns[static_cast<size_t>(spec_.left_keys[key])];
+  }
+  const ColumnView& right(size_t key) const {
+    return right_.columns[static_cast<size_t>(spec_.right_keys[key])];
+  }
+  int32_t flags(size_t key) const { return spec_.key_flags.empty() ? 0 : spec_.key_flags[key]; }
+  bool nulls_are_equal(size_t key) const { return (flags(key) & columns::kNullEqual) != 0; }
+
+  // are_told(key): NULLs of both sides may meet in it.
+  template <typename MayMeet>
+  bool compare_as_they_are(const MayMeet& nulls_may_meet) const {
+    for (size_t key = 0; key < count(); ++key) {
+      if (!execute::compare_as_they_are(left(key), right(key))) return false;
+      if (nulls_are_equal(key) && nulls_may_meet(key)) return false;
+    }
+    return true;
+  }
+  bool is_any_wide() const {
+    for (size_t key = 0; key < count(); ++key) {
+      if (left(key).width == 8) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Relation& left_;
+  const Relation& right_;
+  const columns::JoinSpec& spec_;
+};
+
+// Names the keys that were derived in the spec, and gives the relations that have them.
+void derive(Derivation& derivation, int32_t most_columns, std::shared_ptr<const Relation>* left,
+            std::shared_ptr<const Relation>* right, columns::JoinSpec* spec) {
+  KeysOfJoin const keys(**left, **right, *spec);
+  TextKey const text = spec->asof         ? TextKey::kGrouped
+                       : keys.count() > 1 ? TextKey::kBesideOthers
+                                          : TextKey::kAlone;
+  for (size_t key = 0; key < keys.count(); ++key) {
+    derivation.add(spec->left_keys[key], spec->right_keys[key], keys.flags(key), text);
+  }
+  derivation.finish(most_columns, left, right, spec);
+}
+
 }  // namespace
 
 bool do_compare(const ColumnView& left, const ColumnView& right) {
@@ -324,33 +298,77 @@ bool do_compare(const ColumnView& left, const ColumnView& right) {
 void make_comparable(base::Queue& queue, plan::Device device, std::shared_ptr<const Relation>* left,
                      std::shared_ptr<const Relation>* right, columns::JoinSpec* spec,
                      int32_t most_columns) {
-  std::vector<int32_t> const flags = std::move(spec->key_flags);
+  KeysOfJoin const keys(**left, **right, *spec);
+  bool const all_plain = keys.compare_as_they_are([&](size_t key) {
+    return keys.left(key).validity != nullptr || keys.right(key).validity != nullptr;
+  });
+  bool const is_lone = all_plain && keys.count() == 1;
+  Derivation::Packing packing;
+  packing.packs = device == plan::Device::kCpu && keys.count() != 0 &&
+                  (!is_lone || (keys.is_any_wide() && most_columns > 1));
+  packing.packs_nulls = !tells_unknown(spec->kind);
+  if (!all_plain || packing.packs) {
+    Derivation derivation(queue, device, packing, *left, *right);
+    derive(derivation, most_columns, left, right, spec);
+  }
   spec->key_flags.clear();
-  auto const flags_of = [&](size_t key) { return flags.empty() ? 0 : flags[key]; };
-  bool all_plain = true;
-  bool is_wide = false;
-  for (size_t i = 0; i < spec->left_keys.size(); ++i) {
-    ColumnView const& left_key = (*left)->columns[static_cast<size_t>(spec->left_keys[i])];
-    ColumnView const& right_key = (*right)->columns[static_cast<size_t>(spec->right_keys[i])];
-    bool const has_nulls = left_key.validity != nullptr || right_key.validity != nullptr;
-    is_wide = is_wide || left_key.width == 8;
-    all_plain = all_plain && compare_as_they_are(left_key, right_key) &&
-                !(has_nulls && (flags_of(i) & columns::kNullEqual) != 0);
+}
+
+KeptKeys::KeptKeys(plan::Device device, std::shared_ptr<const Relation> build,
+                   columns::JoinSpec spec)
+    : device_(device), build_(std::move(build)), spec_(std::move(spec)) {}
+KeptKeys::~KeptKeys() = default;
+
+namespace {
+
+// Of probe sides to come, of which any may have NULLs.
+Derivation::Packing packing_of_kept(plan::Device device, const columns::JoinSpec& spec) {
+  Derivation::Packing packing;
+  packing.packs = device == plan::Device::kCpu && !tells_unknown(spec.kind);
+  packing.packs_nulls = true;
+  return packing;
+}
+
+}  // namespace
+
+std::shared_ptr<const KeptKeys> KeptKeys::make(base::Queue& queue, plan::Device device,
+                                               bool build_left,
+                                               std::shared_ptr<const Relation>* left,
+                                               std::shared_ptr<const Relation>* right,
+                                               columns::JoinSpec* spec) {
+  auto const packing = packing_of_kept(device, *spec);
+  KeysOfJoin const keys(**left, **right, *spec);
+  bool const all_plain = keys.compare_as_they_are([&](size_t key) {
+    return (build_left ? keys.left(key) : keys.right(key)).validity != nullptr;
+  });
+  std::shared_ptr<KeptKeys> kept;
+  if (!all_plain || (packing.packs && keys.count() > 1)) {
+    Relation const* const before[] = {left->get(), right->get()};
+    kept.reset(new KeptKeys(device, build_left ? *left : *right, *spec));
+    kept->values_ = std::make_unique<KeptValues>();
+    kept->values_->build_left = build_left;
+    Derivation derivation(queue, device, packing, *kept->values_, kept->values_.get(), *left,
+                          *right);
+    derive(derivation, columns::kMostKeys, left, right, spec);
+    kept->probe_keys_ = build_left ? spec->right_keys : spec->left_keys;
+    if (left->get() == before[0] && right->get() == before[1]) kept = nullptr;
   }
-  bool const is_lone = all_plain && spec->left_keys.size() == 1;
-  // Codes are of the keys of both sides: those of a build side that is kept would be of the first
-  // probe side's.
-  bool const packs = device == plan::Device::kCpu && !spec->left_keys.empty() && !spec->of_kept &&
-                     (!is_lone || (is_wide && most_columns > 1));
-  if (all_plain && !packs) return;
-  Derivation derivation(queue, device, packs, !tells_unknown(spec->kind), *left, *right);
-  TextKey const text = spec->asof                   ? TextKey::kGrouped
-                       : spec->left_keys.size() > 1 ? TextKey::kBesideOthers
-                                                    : TextKey::kAlone;
-  for (size_t i = 0; i < spec->left_keys.size(); ++i) {
-    derivation.add(spec->left_keys[i], spec->right_keys[i], flags_of(i), text);
-  }
-  derivation.finish(most_columns, left, right, spec);
+  spec->key_flags.clear();
+  return kept;
+}
+
+std::shared_ptr<const Relation> KeptKeys::with_keys(
+    base::Queue& queue, const std::shared_ptr<const Relation>& probe) const {
+  bool const build_left = values_->build_left;
+  auto left = build_left ? build_ : probe;
+  auto right = build_left ? probe : build_;
+  columns::JoinSpec spec = spec_;
+  Derivation derivation(queue, device_, packing_of_kept(device_, spec), *values_, nullptr, left,
+                        right);
+  derive(derivation, columns::kMostKeys, &left, &right, &spec);
+  bool const are_same = (build_left ? spec.right_keys : spec.left_keys) == probe_keys_;
+  if (!are_same) return nullptr;
+  return build_left ? right : left;
 }
 
 }  // namespace gpujoin::execute

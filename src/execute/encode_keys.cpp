@@ -48,11 +48,19 @@ std::optional<keys::KeyEncoding> packed(base::Queue& queue, const PlannedJoin& j
   return seen || !fits_unseen ? seen : keys::pack_unseen(widths);
 }
 
+std::optional<keys::KeyEncoding> encoding_of(base::Queue& queue,
+                                             const plan::SampleStatistics& sample,
+                                             const PlannedJoin& join) {
+  if (join.spec.left_keys.size() == 1) return narrowed(join, sample);
+  // Of a build side that is kept: probe sides that nobody has seen are to have the same.
+  return join.spec.of_kept ? look_at_build_keys_on_gpu(queue, join) : packed(queue, join);
+}
+
 }  // namespace
 
 void choose_encoding(base::Queue& queue, const plan::SampleStatistics& sample, PlannedJoin* join) {
   bool const lone = join->spec.left_keys.size() == 1;
-  join->encoding = lone ? narrowed(*join, sample) : packed(queue, *join);
+  join->encoding = encoding_of(queue, sample, *join);
   if (!lone && !join->encoding) {
     join->encoding = keys::hashed(queue.context);
     return;

@@ -26,6 +26,9 @@ void on_gpu(base::Queue&, const PlannedJoin&, columns::JoinResult&, const JoinGr
 std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue&, const PlannedJoin&) {
   return std::nullopt;
 }
+std::optional<keys::KeyEncoding> look_at_build_keys_on_gpu(base::Queue&, const PlannedJoin&) {
+  return std::nullopt;
+}
 plan::SampleFindings sample_on_gpu(base::Queue&, const columns::Relation&, int32_t,
                                    const columns::Relation&, int32_t, plan::SampleEffort) {
   base::fail_without_cuda();

@@ -133,6 +133,10 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
 // Between which values the keys of several columns lie, as a part of the rows says, where all key
 // columns are on the device; an encoding that holds them, if 8 bytes do.
 std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue& queue, const PlannedJoin& join);
+// By all keys of the side that options name as the build side, alone. By their types where they are
+// in host memory.
+std::optional<keys::KeyEncoding> look_at_build_keys_on_gpu(base::Queue& queue,
+                                                           const PlannedJoin& join);
 
 // Key sampling where the keys are, by the rule in src/plan/key_sample.hpp. make_plan calls it when
 // plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the

@@ -3,17 +3,19 @@
 // in      a build side and one of the probe sides to come, which says how they are planned
 // out     joins with probe sides that have the same columns, on any number of queues at a time
 // keeps   tables: on the CPU of all partitions, on a GPU one of all rows. A probe side may have any
-//         number of rows, and partitions of few rows cost more than looking them up.
-// not     for keys that are derived of both sides, or codes of what was seen of both; selections,
-//         groups, ASOF joins, joins without keys; residuals on a GPU
+//         number of rows, and partitions of few rows cost more than looking them up. Keys that
+//         become others are made of either side by itself, by what the build side has.
+// not     for selections, groups, ASOF joins, joins without keys
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/execute/built.hpp"
+#include "src/execute/derive_keys.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/seen_keys.hpp"
 
@@ -22,20 +24,24 @@ namespace gpujoin::execute {
 class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
  public:
   // left, right: the build side and such a probe side. seen: of keys that may be the build side's;
-  // null: nothing is known. Null where no plan keeps the build side. What is made may still be on
-  // its way: probes come behind it. Throws.
+  // null: nothing is known. failed: of the same side, and given up: what follows its technique is
+  // made; null: none was. Null where no plan keeps the build side. What is made may still be on its
+  // way: probes come behind it. Throws.
   static std::shared_ptr<const KeptBuild> make(base::Queue& queue,
                                                std::shared_ptr<const columns::Relation> left,
                                                std::shared_ptr<const columns::Relation> right,
                                                columns::JoinSpec spec,
                                                const gpujoin_plan_options& options, bool build_left,
-                                               const SeenKeys* seen = nullptr);
+                                               const SeenKeys* seen = nullptr,
+                                               const KeptBuild* failed = nullptr);
 
   // Whether joins of such a kind can be, whatever the keys.
   static bool may_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options);
 
-  // To be executed as any other.
-  PlannedJoin joined_with(std::shared_ptr<const columns::Relation> probe) const;
+  // To be executed as any other. Nothing: the probe side's keys became others than those of the one
+  // that it was made with. Throws.
+  std::optional<PlannedJoin> joined_with(base::Queue& queue,
+                                         std::shared_ptr<const columns::Relation> probe) const;
 
   const Built& built() const { return *built_; }
   // A probe found that the keys do not suit the plan.
@@ -45,8 +51,10 @@ class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
  private:
   KeptBuild() = default;
 
+  std::shared_ptr<const KeptKeys> keys_;  // null: they compare as they are
   PlannedJoin join_;  // with the probe side it was made of; the side that is built refers to it
   bool build_left_ = false;
+  size_t table_ = 0;  // which of those that are tried
   std::unique_ptr<const Built> built_;
   mutable std::atomic<bool> is_good_{true};
 };

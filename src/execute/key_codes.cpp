@@ -39,12 +39,16 @@ struct Codes {
   Coded right;
 };
 
+Coded own_codes(keys::Interned& made) {
+  return {columns::make_storage(std::move(made.codes)), 4, made.are_rows};
+}
+
 // The table is of the fewer values.
 Codes intern(ColumnWork& work, const keys::InternedSide& left, const keys::InternedSide& right) {
   bool const is_left_table = left.rows <= right.rows;
-  ColumnWork::Codes made = is_left_table ? work.intern(left, right) : work.intern(right, left);
-  Coded table{std::move(made.of_table), 4, made.are_rows};
-  Coded other{std::move(made.of_other)};
+  keys::Interned made = work.intern(is_left_table ? left : right);
+  Coded other{columns::make_storage(work.codes_by(made.table, is_left_table ? right : left))};
+  Coded table = own_codes(made);
   if (is_left_table) return {std::move(table), std::move(other)};
   return {std::move(other), std::move(table)};
 }
@@ -122,8 +126,8 @@ Codes code(ColumnWork& work, plan::Device device, TextKey text, const Brought& l
            const Brought& right) {
   bool const is_on_cpu = device == plan::Device::kCpu;
   if (is_on_cpu && have_one_dictionary(left, right)) {
-    ColumnWork::Codes made = work.intern(left.interned, {});
-    Coded const both{std::move(made.of_table), 4, made.are_rows};
+    keys::Interned made = work.intern(left.interned);
+    Coded const both = own_codes(made);
     return {both, both};
   }
   // Two dictionaries have few values, and of codes less is gathered.
@@ -166,6 +170,17 @@ keys::InternedSide rows_of(base::Queue& queue, ColumnWork& work, const CodedRows
   interned.rows = rows;
   rows_kept->push_back(std::move(data));
   return interned;
+}
+
+ColumnView view_of_rows(ColumnWork& work, const CodedRows& side, const ColumnView& first,
+                        const Held& copies, Storage codes) {
+  ColumnView view = made_view(codes.get(), 4, work.memory());
+  view.validity = first.validity;
+  view.validity_bit_offset = first.validity_bit_offset;
+  side.held->push_back(std::move(codes));
+  // Among them may be a copy of the validity.
+  if (first.validity != nullptr) side.held->insert(side.held->end(), copies.begin(), copies.end());
+  return view;
 }
 
 }  // namespace
@@ -237,18 +252,53 @@ std::pair<ColumnView, ColumnView> code_rows(base::Queue& queue, Works& works, pl
   keys::InternedSide const of_left = rows_of(queue, work, left, &rows, &copies, &first_left);
   keys::InternedSide const of_right = rows_of(queue, work, right, &rows, &copies, &first_right);
   Codes codes = intern(work, of_left, of_right);
-  auto const view_of = [&](const CodedRows& side, const ColumnView& first, Storage made) {
-    ColumnView view = made_view(made.get(), 4, work.memory());
-    view.validity = first.validity;
-    view.validity_bit_offset = first.validity_bit_offset;
-    side.held->push_back(std::move(made));
-    // Among them may be a copy of the validity.
-    if (first.validity != nullptr)
-      side.held->insert(side.held->end(), copies.begin(), copies.end());
-    return view;
-  };
-  return {view_of(left, first_left, std::move(codes.left.values)),
-          view_of(right, first_right, std::move(codes.right.values))};
+  return {view_of_rows(work, left, first_left, copies, std::move(codes.left.values)),
+          view_of_rows(work, right, first_right, copies, std::move(codes.right.values))};
+}
+
+std::shared_ptr<const KeptCodes> KeptCodes::make(base::Queue& queue, Works& works,
+                                                 plan::Device device, const CodedSide& build,
+                                                 ColumnView* codes) {
+  std::shared_ptr<KeptCodes> kept(new KeptCodes(device));
+  ColumnWork& work = works.of(kept->memory_, build.relation.ready_event);
+  Brought brought;
+  bring(queue, work, build, &brought);
+  keys::Interned made = work.intern(brought.interned);
+  *codes = finish(work, build, brought, own_codes(made));
+  kept->held_ = std::move(brought.copies);
+  kept->table_ = std::move(made.table);
+  return kept;
+}
+
+std::shared_ptr<const KeptCodes> KeptCodes::make(base::Queue& queue, Works& works,
+                                                 plan::Device device, const CodedRows& build,
+                                                 ColumnView* codes) {
+  std::shared_ptr<KeptCodes> kept(new KeptCodes(device));
+  ColumnWork& work = works.of(kept->memory_, build.relation.ready_event);
+  ColumnView first;
+  keys::Interned made =
+      work.intern(rows_of(queue, work, build, &kept->held_, &kept->held_, &first));
+  *codes = view_of_rows(work, build, first, kept->held_, own_codes(made).values);
+  kept->table_ = std::move(made.table);
+  return kept;
+}
+
+ColumnView KeptCodes::codes_of(base::Queue& queue, Works& works, const CodedSide& probe) const {
+  ColumnWork& work = works.of(memory_, probe.relation.ready_event);
+  Brought brought;
+  bring(queue, work, probe, &brought);
+  Storage codes = columns::make_storage(work.codes_by(table_, brought.interned));
+  return finish(work, probe, brought, {std::move(codes)});
+}
+
+ColumnView KeptCodes::codes_of(base::Queue& queue, Works& works, const CodedRows& probe) const {
+  ColumnWork& work = works.of(memory_, probe.relation.ready_event);
+  Held rows;
+  Held copies;
+  ColumnView first;
+  Storage codes = columns::make_storage(
+      work.codes_by(table_, rows_of(queue, work, probe, &rows, &copies, &first)));
+  return view_of_rows(work, probe, first, copies, std::move(codes));
 }
 
 }  // namespace gpujoin::execute

@@ -10,7 +10,9 @@
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/execute/column_work.hpp"
+#include "src/keys/interned_side.hpp"
 #include "src/plan/join_plan.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -56,6 +58,28 @@ std::pair<columns::ColumnView, columns::ColumnView> code_rows(base::Queue& queue
                                                               plan::Device device,
                                                               const CodedRows& left,
                                                               const CodedRows& right);
+
+// The values of a build side that is kept, by which those of any probe side get codes. Const once
+// it is made; any number of queues at a time. What the build side lies in is to stay.
+class KeptCodes {
+ public:
+  // codes: the build side's own.
+  static std::shared_ptr<const KeptCodes> make(base::Queue& queue, Works& works,
+                                               plan::Device device, const CodedSide& build,
+                                               columns::ColumnView* codes);
+  static std::shared_ptr<const KeptCodes> make(base::Queue& queue, Works& works,
+                                               plan::Device device, const CodedRows& build,
+                                               columns::ColumnView* codes);
+  columns::ColumnView codes_of(base::Queue& queue, Works& works, const CodedSide& probe) const;
+  columns::ColumnView codes_of(base::Queue& queue, Works& works, const CodedRows& probe) const;
+
+ private:
+  explicit KeptCodes(plan::Device device) : memory_(plan::memory_of(device)) {}
+
+  base::Memory memory_;
+  Held held_;  // what the table's values lie in
+  keys::ValueTable table_;
+};
 
 // A column of integers without a sign, of 4 or 8 bytes, without NULLs.
 columns::ColumnView made_view(const void* data, int32_t width, base::Memory memory);

@@ -1,5 +1,5 @@
 // look_at_keys_cuda.cpp: between which values keys of several columns lie.
-#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "src/base/device.hpp"
@@ -9,26 +9,58 @@
 
 namespace gpujoin::execute {
 
-std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue& queue, const PlannedJoin& join) {
-  std::vector<int32_t> widths;
-  std::vector<columns::DeviceColumn> columns[2];
-  columns::Relation const* const relations[] = {join.left.get(), join.right.get()};
-  std::vector<int32_t> const* const keys[] = {&join.spec.left_keys, &join.spec.right_keys};
-  for (size_t side = 0; side < 2; ++side) {
-    base::await(queue, relations[side]->ready_event);
-    for (int32_t const key : *keys[side]) {
-      columns::ColumnView const& view = relations[side]->columns[static_cast<size_t>(key)];
-      // What comes over the link is not looked at beforehand.
-      if (view.memory != base::Memory::kDevice) return std::nullopt;
-      columns[side].push_back(transfer::in_place(view));
-      if (side == 0) widths.push_back(view.width);
-    }
+namespace {
+
+// Nothing: what comes over the link is not looked at beforehand.
+std::optional<std::vector<columns::DeviceColumn>> keys_there(base::Queue& queue,
+                                                             const columns::Relation& relation,
+                                                             const std::vector<int32_t>& keys) {
+  base::await(queue, relation.ready_event);
+  std::vector<columns::DeviceColumn> columns;
+  for (int32_t const key : keys) {
+    columns::ColumnView const& view = relation.columns[static_cast<size_t>(key)];
+    if (view.memory != base::Memory::kDevice) return std::nullopt;
+    columns.push_back(transfer::in_place(view));
   }
-  keys::KeyRanges const found =
-      keys::key_ranges(queue, {columns[0], join.left->rows}, {columns[1], join.right->rows},
-                       keys::AskedRows::kDrawn);
+  return columns;
+}
+
+std::vector<int32_t> widths_of(const columns::Relation& relation,
+                               const std::vector<int32_t>& keys) {
+  std::vector<int32_t> widths;
+  for (int32_t const key : keys) {
+    widths.push_back(relation.columns[static_cast<size_t>(key)].width);
+  }
+  return widths;
+}
+
+}  // namespace
+
+std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue& queue, const PlannedJoin& join) {
+  auto const left = keys_there(queue, *join.left, join.spec.left_keys);
+  auto const right = keys_there(queue, *join.right, join.spec.right_keys);
+  if (!left || !right) return std::nullopt;
+  keys::KeyRanges const found = keys::key_ranges(
+      queue, {*left, join.left->rows}, {*right, join.right->rows}, keys::AskedRows::kDrawn);
+  std::vector<int32_t> const widths = widths_of(*join.left, join.spec.left_keys);
   std::vector<keys::ColumnRange> const ranges = found.of_both();
   return found.of_all_rows ? keys::pack(widths, ranges) : keys::pack_drawn(widths, ranges);
+}
+
+std::optional<keys::KeyEncoding> look_at_build_keys_on_gpu(base::Queue& queue,
+                                                           const PlannedJoin& join) {
+  bool const left = join.request.options.build_side == GPUJOIN_SIDE_LEFT;
+  columns::Relation const& relation = left ? *join.left : *join.right;
+  auto const& keys = left ? join.spec.left_keys : join.spec.right_keys;
+  std::vector<int32_t> const widths = widths_of(relation, keys);
+  auto const columns = keys_there(queue, relation, keys);
+  if (!columns) {
+    bool const fits = std::accumulate(widths.begin(), widths.end(), 0) <= 8;
+    return fits ? keys::pack_unseen(widths) : std::nullopt;
+  }
+  keys::KeyRanges const found =
+      keys::key_ranges(queue, {*columns, relation.rows}, {*columns, 0}, keys::AskedRows::kAll);
+  return keys::pack_side(widths, found.left);
 }
 
 }  // namespace gpujoin::execute

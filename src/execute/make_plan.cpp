@@ -243,7 +243,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     spec.bounds.byte_limit = 0;
   }
   if (device == plan::Device::kCpu) join.late_twins = twins_of(*join.left, *join.right, spec);
-  make_comparable(queue, device, &join.left, &join.right, &spec);
+  if (!spec.of_kept) make_comparable(queue, device, &join.left, &join.right, &spec);
   // Keys of 8 bytes take longer to look up in order than their text then saves.
   auto const is_wide = [&](int32_t key) {
     return join.left->columns[static_cast<size_t>(key)].width > 4;

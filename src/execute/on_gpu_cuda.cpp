@@ -300,6 +300,7 @@ bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
   StageClock clock(queue, plan::Device::kCuda, result.statistics.stages);
   clock.predict(join.choice.attempts.front().stages);
   JoinStep step{queue, plan, join.spec, clock, true};
+  step.residual = join.residual;
   bool const left = !step.build_left();
   auto const probe = make_side(queue, join, left);
   columns::Relation const& relation = left ? *join.left : *join.right;

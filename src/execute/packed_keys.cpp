@@ -48,6 +48,21 @@ bool may_have_others(const keys::KeyEncoding& encoding, const Drawn& others) {
   return encoding.bits() < 8 * encoding.width && (varying > 1 || !ascend);
 }
 
+std::vector<int32_t> widths_of(const PackedSide& side) {
+  std::vector<int32_t> widths;
+  for (cpu::KeySource const& column : side.columns) widths.push_back(column.width);
+  return widths;
+}
+
+std::vector<keys::ColumnRange> ranges_of(base::Queue& queue, const PackedSide& side) {
+  cpu::Workers workers(queue);
+  std::vector<keys::ColumnRange> ranges;
+  for (cpu::KeySource const& column : side.columns) {
+    ranges.push_back(cpu::range_of(workers, column, side.rows));
+  }
+  return ranges;
+}
+
 std::optional<keys::KeyEncoding> find_encoding(base::Queue& queue, const PackedSide& left,
                                                const PackedSide& right) {
   bool const is_left_less = left.rows <= right.rows;
@@ -55,26 +70,37 @@ std::optional<keys::KeyEncoding> find_encoding(base::Queue& queue, const PackedS
   PackedSide const& more = is_left_less ? right : left;
   Drawn const of_less = draw(less);
   Drawn const of_more = draw(more);
-  std::vector<int32_t> widths;
+  std::vector<int32_t> const widths = widths_of(less);
   std::vector<keys::ColumnRange> drawn;
   for (size_t c = 0; c < less.columns.size(); ++c) {
-    widths.push_back(less.columns[c].width);
     drawn.push_back(keys::united(of_less[c].range, of_more[c].range));
   }
   if (!is_worth_it(keys::pack(widths, drawn))) return std::nullopt;
-  cpu::Workers workers(queue);
-  std::vector<keys::ColumnRange> ranges;
-  for (cpu::KeySource const& column : less.columns) {
-    ranges.push_back(cpu::range_of(workers, column, less.rows));
-  }
+  std::vector<keys::ColumnRange> ranges = ranges_of(queue, less);
   auto encoding = keys::pack(widths, ranges);
   if (is_worth_it(encoding) && may_have_others(*encoding, of_more)) return encoding;
-  for (size_t c = 0; c < ranges.size(); ++c) {
-    ranges[c] = keys::united(ranges[c], cpu::range_of(workers, more.columns[c], more.rows));
-  }
+  std::vector<keys::ColumnRange> const others = ranges_of(queue, more);
+  for (size_t c = 0; c < ranges.size(); ++c) ranges[c] = keys::united(ranges[c], others[c]);
   encoding = keys::pack(widths, ranges);
   return is_worth_it(encoding) ? encoding : std::nullopt;
 }
+
+// A bit above all fields says of another side's value that it lies in none.
+std::optional<keys::KeyEncoding> find_encoding(base::Queue& queue, const PackedSide& build) {
+  std::vector<int32_t> const widths = widths_of(build);
+  std::vector<keys::ColumnRange> drawn;
+  for (cpu::DrawnValues const& of : draw(build)) drawn.push_back(of.range);
+  if (!is_worth_it(keys::pack(widths, drawn))) return std::nullopt;
+  auto encoding = keys::pack(widths, ranges_of(queue, build));
+  if (!is_worth_it(encoding)) return std::nullopt;
+  if (encoding->bits() == 8 * encoding->width) {
+    if (encoding->width == 8) return std::nullopt;
+    encoding->width = 8;
+  }
+  return encoding;
+}
+
+}  // namespace
 
 ColumnView codes_of(base::Queue& queue, const PackedSide& side, const keys::KeyEncoding& encoding) {
   base::Pool& pool = *queue.host_pool;
@@ -102,8 +128,6 @@ ColumnView codes_of(base::Queue& queue, const PackedSide& side, const keys::KeyE
   return view;
 }
 
-}  // namespace
-
 bool PackedSide::has_nulls() const {
   return std::any_of(columns.begin(), columns.end(), execute::has_nulls);
 }
@@ -118,6 +142,18 @@ std::optional<std::pair<ColumnView, ColumnView>> pack_keys(base::Queue& queue,
   try {
     ColumnView left_codes = codes_of(queue, left, *encoding);
     return std::pair{std::move(left_codes), codes_of(queue, right, *encoding)};
+  } catch (const base::Error& error) {
+    if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
+    return std::nullopt;
+  }
+}
+
+std::optional<PackedBuild> pack_build(base::Queue& queue, const PackedSide& build) {
+  if (build.columns.size() == 1 || build.rows == 0) return std::nullopt;
+  auto const encoding = find_encoding(queue, build);
+  if (!encoding) return std::nullopt;
+  try {
+    return PackedBuild{*encoding, codes_of(queue, build, *encoding)};
   } catch (const base::Error& error) {
     if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
     return std::nullopt;

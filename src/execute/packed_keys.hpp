@@ -27,4 +27,15 @@ struct PackedSide {
 std::optional<std::pair<columns::ColumnView, columns::ColumnView>> pack_keys(
     base::Queue& queue, const PackedSide& left, const PackedSide& right);
 
+// The same by a look at one side alone, whose codes no row of another one has where the keys
+// differ. Nothing also where the column is a lone one.
+struct PackedBuild {
+  keys::KeyEncoding encoding;
+  columns::ColumnView codes;
+};
+std::optional<PackedBuild> pack_build(base::Queue& queue, const PackedSide& build);
+// Of other sides. Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
+columns::ColumnView codes_of(base::Queue& queue, const PackedSide& side,
+                             const keys::KeyEncoding& encoding);
+
 }  // namespace gpujoin::execute

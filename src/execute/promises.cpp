@@ -107,9 +107,9 @@ class RowsByKey {
   bool are_unique() {
     if (rows_ < 2) return true;
     keys::InternedSide const side = interned();
-    ColumnWork::Codes made = work_->intern(side, {});
+    keys::Interned made = work_->intern(side);
     if (made.are_rows) return true;
-    codes_ = std::move(made.of_table);
+    codes_ = columns::make_storage(std::move(made.codes));
     auto const marks = make_row_marks(queue_, work_->memory(), static_cast<int64_t>(rows_));
     marks->mark(static_cast<const uint32_t*>(codes_.get()), rows_);
     return marks->count() == rows_;

@@ -131,6 +131,18 @@ std::optional<KeyEncoding> pack_unseen(std::span<const int32_t> widths) {
   return pack(widths, whole);
 }
 
+std::optional<KeyEncoding> pack_side(std::span<const int32_t> widths,
+                                     std::span<const ColumnRange> ranges) {
+  std::vector<KeyField> fields = tight_fields(widths, ranges);
+  for (size_t c = 0; c < fields.size(); ++c) {
+    // The field's last code is for what lies outside, unless nothing can.
+    bool const is_full = span_of(ranges[c]) == low_bits(fields[c].bits);
+    if (is_full && !is_whole(fields[c])) ++fields[c].bits;
+  }
+  if (sum_of_bits(fields) > kWordBits) return std::nullopt;
+  return in_place(std::move(fields));
+}
+
 KeyEncoding hashed(const base::Context& context) {
   KeyEncoding encoding;
   encoding.width = 8;

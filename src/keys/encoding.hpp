@@ -72,6 +72,11 @@ std::optional<KeyEncoding> pack_drawn(std::span<const int32_t> widths,
 // The same without a look at the keys: the columns' widths add up to 8 bytes at most.
 std::optional<KeyEncoding> pack_unseen(std::span<const int32_t> widths);
 
+// The same where values of one side alone are told from each other: a value that lies in no range
+// has a code that none of that side's has. ranges: of all of its values.
+std::optional<KeyEncoding> pack_side(std::span<const int32_t> widths,
+                                     std::span<const ColumnRange> ranges);
+
 // By the context's hash, in 8 bytes.
 KeyEncoding hashed(const base::Context& context);
 

@@ -6,8 +6,11 @@
 
 namespace gpujoin::keys {
 
-// Of columns that lie on the device. Queued on the stream; while it runs, 16 bytes a row of the
-// table's side are taken. Throws MEMORY_LIMIT or OUT_OF_MEMORY.
+// Of columns that lie on the device. Queued on the stream. A table takes 32 bytes a row. All throw
+// MEMORY_LIMIT or OUT_OF_MEMORY.
+Interned intern(base::Queue& queue, const InternedSide& table);
+base::Buffer codes_by(base::Queue& queue, const ValueTable& table, const InternedSide& other);
+// Both, and the table is let go of.
 Codes intern(base::Queue& queue, const InternedSide& table, const InternedSide& other);
 
 }  // namespace gpujoin::keys

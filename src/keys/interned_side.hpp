@@ -1,5 +1,5 @@
-// interned_side.hpp: a key column of byte strings, and the codes that stand for its values in a
-// join.
+// interned_side.hpp: a key column of byte strings, a table of its values, and the codes that stand
+// for values in a join.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,21 @@ struct InternedSide {
   kernels::BytesColumn values;
   kernels::ValidityBits validity;
   uint64_t rows = 0;
+};
+
+// Values of a column, by which any columns of the same executor get codes. Const once it is made,
+// and read by any number of queues that come behind the one that made it.
+struct ValueTable {
+  InternedSide side;  // whose bytes stay where they lie
+  base::Buffer slots;
+  base::Buffer compared;  // of the CPU: what is compared of its values first
+};
+
+// What became of the table's side.
+struct Interned {
+  ValueTable table;
+  base::Buffer codes;
+  bool are_rows = false;  // as of Codes
 };
 
 // [rows] uint32 each, of the executor's memory, empty where a side has no rows. Codes of either

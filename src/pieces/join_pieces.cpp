@@ -106,13 +106,14 @@ class StepRun {
     }
     // Marks are a column: bit i is row i's.
     if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));
-    if (step.part.kept != nullptr) {
+    if (KeptPart* const part = step.part.kept.get(); part != nullptr) {
       queue_.check_cancelled();
-      auto const kept = step.part.kept->get(
-          {kind, pairs, columns}, [&] { return keep(left, right, spec, step.part.kept->seen()); });
-      if (kept != nullptr) {
-        return execute_decided(queue_, join_, kept->joined_with(step.probe.rows), *left, *right);
-      }
+      auto const kept = part->get({kind, pairs, columns}, [&](const auto* failed) {
+        return keep(left, right, spec, part->seen(), failed);
+      });
+      auto const planned =
+          kept == nullptr ? std::nullopt : kept->joined_with(queue_, step.probe.rows);
+      if (planned) return execute_decided(queue_, join_, *planned, *left, *right);
     }
     return execute(left, right, std::move(spec));
   }
@@ -128,10 +129,11 @@ class StepRun {
   std::shared_ptr<const execute::KeptBuild> keep(const std::shared_ptr<const Relation>& left,
                                                  const std::shared_ptr<const Relation>& right,
                                                  const JoinSpec& spec,
-                                                 const execute::SeenKeys* seen) {
+                                                 const execute::SeenKeys* seen,
+                                                 const execute::KeptBuild* failed) {
     try {
       return execute::KeptBuild::make(queue_, left, right, spec, join_.options, join_.build_left,
-                                      seen);
+                                      seen, failed);
     } catch (const base::Error& error) {
       if (!execute::is_no_room(error)) throw;
     }

@@ -2,14 +2,16 @@
 
 namespace gpujoin::pieces {
 
-std::shared_ptr<const execute::KeptBuild> KeptPart::get(
-    const Output& output, const std::function<std::shared_ptr<const execute::KeptBuild>()>& make) {
+std::shared_ptr<const execute::KeptBuild> KeptPart::get(const Output& output, const Make& make) {
   std::lock_guard const lock(mutex_);
   if (!made_for_) {
-    kept_ = make();
+    kept_ = make(nullptr);
     made_for_ = output;
+  } else if (*made_for_ == output && kept_ != nullptr && !kept_->is_good()) {
+    auto const failed = std::exchange(kept_, nullptr);
+    kept_ = make(failed.get());
   }
-  return *made_for_ == output && kept_ != nullptr && kept_->is_good() ? kept_ : nullptr;
+  return *made_for_ == output ? kept_ : nullptr;
 }
 
 void KeptPart::let_go() {

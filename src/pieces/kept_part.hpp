@@ -26,10 +26,13 @@ class KeptPart {
     bool columns;
     bool operator==(const Output&) const = default;
   };
+  // failed: one that was given up; null: none was.
+  using Make =
+      std::function<std::shared_ptr<const execute::KeptBuild>(const execute::KeptBuild* failed)>;
   // Joins all its rows with those of a probe side; null: they are to be planned and built anew.
-  // Made by the first call, of whichever thread, and for what that one asks for.
-  std::shared_ptr<const execute::KeptBuild> get(
-      const Output& output, const std::function<std::shared_ptr<const execute::KeptBuild>()>& make);
+  // Made by the first call, of whichever thread, and for what that one asks for; and again by the
+  // first after it was given up.
+  std::shared_ptr<const execute::KeptBuild> get(const Output& output, const Make& make);
   // Its memory is needed otherwise. It is made again for the next join that asks; those that have
   // it go on.
   void let_go();

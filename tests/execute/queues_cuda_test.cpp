@@ -192,8 +192,9 @@ TEST(Queues, ProbeATableThatIsOnItsWay) {
     auto const kept = make();
     ASSERT_NE(kept, nullptr);
     for (base::Queue* const queue : {&*other, &*builder, &*other}) {
-      EXPECT_EQ(rows_of(*queue, *execute::execute(*queue, kept->joined_with(left_relation))),
-                expected);
+      auto const planned = kept->joined_with(*queue, left_relation);
+      ASSERT_TRUE(planned.has_value());
+      EXPECT_EQ(rows_of(*queue, *execute::execute(*queue, *planned)), expected);
     }
   }
 }

@@ -15,11 +15,12 @@ class Drawer {
 
   RunDraw run() {
     run_.build.shape = any({KeyShape::kInt32, KeyShape::kInt32, KeyShape::kInt64, KeyShape::kText,
-                            KeyShape::kTwo, KeyShape::kTwo, KeyShape::kNone});
+                            KeyShape::kTwo, KeyShape::kTwo, KeyShape::kUnlike, KeyShape::kNone});
     bool const is_cross = run_.build.shape == KeyShape::kNone;
     run_.build.rows = rows(is_cross);
     run_.build.nulls = any({0.0, 0.05, 0.05});
     run_.build.unique = chance(0.4);
+    run_.build.is_wide = chance(0.5);
     run_.build.first = any<int64_t>({0, 0, 1000, int64_t{1} << 33});
     run_.build.seed = run_.seed * 100;
     int64_t const every = std::max<int64_t>(run_.build.rows, 1);
@@ -82,6 +83,7 @@ class Drawer {
     drawn.probe = run_.build;
     drawn.probe.rows = rows(is_cross);
     drawn.probe.unique = chance(0.3);
+    drawn.probe.is_wide = !run_.build.is_wide;
     drawn.probe.first = any<int64_t>({0, 500, int64_t{1} << 33});
     drawn.probe.seed = run_.seed * 100 + 1 + static_cast<uint64_t>(place);
     bool const is_small = run_.build.rows * drawn.probe.rows < 1000000;

@@ -54,7 +54,8 @@ void SideTable::append_key(int64_t row, const std::array<int64_t, 2>& key) {
   }
   key32_.push_back(static_cast<int32_t>(key[0] * 3 - 100));
   bool const two = draw_.shape == KeyShape::kTwo;
-  key64_.push_back((two ? key[1] : key[0]) * (int64_t{1} << 33) + 5);
+  bool const unlike = draw_.shape == KeyShape::kUnlike;
+  key64_.push_back(unlike ? key32_.back() : (two ? key[1] : key[0]) * (int64_t{1} << 33) + 5);
   if (draw_.shape == KeyShape::kText) {
     key_text_.append(key[0] == kNullKey ? "" : key_text_of(key[0]));
   }
@@ -88,9 +89,11 @@ Answer SideTable::batch(gpujoin_context* context, int64_t first, int64_t count,
     add(GPUJOIN_TYPE_UTF8, text.bytes.data(), &valid);
     columns.back().offsets = text.offsets.data() + first;
   };
-  bool const has_first = draw_.shape == KeyShape::kInt32 || draw_.shape == KeyShape::kTwo;
+  bool const two = draw_.shape == KeyShape::kTwo;
+  bool const unlike = draw_.shape == KeyShape::kUnlike;
+  bool const has_first = draw_.shape == KeyShape::kInt32 || two || (unlike && !draw_.is_wide);
   if (has_first) add(GPUJOIN_TYPE_INT32, key32_.data() + first, &key_valid_[0]);
-  if (draw_.shape == KeyShape::kInt64 || draw_.shape == KeyShape::kTwo) {
+  if (draw_.shape == KeyShape::kInt64 || two || (unlike && draw_.is_wide)) {
     add(GPUJOIN_TYPE_INT64, key64_.data() + first, &key_valid_[has_first ? 1 : 0]);
   }
   if (draw_.shape == KeyShape::kText) add_text(key_text_, key_valid_[0]);

@@ -10,7 +10,8 @@
 
 namespace gpujoin_test {
 
-enum class KeyShape { kNone, kInt32, kInt64, kText, kTwo };
+// kUnlike: the sides have types of different widths.
+enum class KeyShape { kNone, kInt32, kInt64, kText, kTwo, kUnlike };
 
 // Of a key without a value.
 constexpr int64_t kNullKey = -1;
@@ -22,7 +23,8 @@ struct TableDraw {
   double hot = 0;    // of the rows have key 0
   double nulls = 0;  // of each key column
   bool unique = false;
-  int64_t first = 0;  // the number of row 0
+  bool is_wide = false;  // of kUnlike: INT64, not INT32
+  int64_t first = 0;     // the number of row 0
   uint64_t seed = 0;
 };
 

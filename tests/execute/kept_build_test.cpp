@@ -1,0 +1,151 @@
+// Build sides that are kept: keys of every sort, with and without a condition beside them, joined
+// with probe sides that come later, compared with the join of both in one call.
+#include "src/execute/kept_build.hpp"
+
+#include "tests/pieces/drawn_tables.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using columns::JoinKind;
+
+// Columns of drawn tables: INT32 and INT64 of few values, INT32 without NULLs, text.
+struct Keys {
+  const char* name;
+  std::vector<int32_t> left;
+  std::vector<int32_t> right;
+};
+
+const Keys kKeys[] = {
+    {"INT32", {0}, {0}},
+    {"INT32 without NULLs", {2}, {2}},
+    {"INT64", {1}, {1}},
+    {"INT32 and INT64", {0}, {1}},
+    {"text", {3}, {3}},
+    {"two INT32", {0, 2}, {0, 2}},
+    {"INT32, INT64", {0, 1}, {0, 1}},
+    {"INT64, unlike types", {1, 2}, {1, 1}},
+    {"text, INT32", {3, 2}, {3, 2}},
+};
+
+std::shared_ptr<const columns::Condition> left_number_is_less() {
+  auto condition = std::make_shared<columns::Condition>();
+  for (bool const of_left : {true, false}) {
+    columns::ConditionNode column;
+    column.operation = GPUJOIN_OPERATOR_COLUMN;
+    column.of_left = of_left;
+    column.column = 2;
+    condition->nodes.push_back(column);
+  }
+  columns::ConditionNode less;
+  less.operation = GPUJOIN_OPERATOR_LESS;
+  less.argument_count = 2;
+  condition->nodes.push_back(less);
+  return condition;
+}
+
+class KeptBuilds : public ::testing::Test {
+ protected:
+  void use(gpujoin_device device) {
+    context_ = device == GPUJOIN_DEVICE_CUDA ? gpu_context(0) : make_context(0);
+    if (context_ == nullptr) GTEST_SKIP() << "no CUDA device";
+  }
+
+  // Dense keys, or ones that few rows share.
+  void join_all(int64_t different) {
+    auto const build = draw({70, different, 0.0, 0.1, 1});
+    auto const without_nulls = draw({70, different, 0.0, 0.0, 5});
+    std::vector<std::shared_ptr<Table>> const probes = {draw({30, different, 0.0, 0.0, 2}),
+                                                        draw({90, 2 * different, 0.0, 0.1, 3}),
+                                                        draw({0, 1, 0.0, 0.0, 4})};
+    for (Keys const& keys : kKeys) {
+      for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
+        auto const kind = static_cast<JoinKind>(k);
+        if (kind == JoinKind::kCross) continue;
+        for (bool const null_equal : {false, true}) {
+          for (bool const has_residual : {false, true}) {
+            SCOPED_TRACE(std::string(keys.name) + " " + columns::to_text(kind) +
+                         (null_equal ? " null equal" : "") + (has_residual ? " residual" : ""));
+            columns::JoinSpec spec = spec_of(kind, false, null_equal, k % 2 == 0);
+            spec.left_keys = keys.left;
+            spec.right_keys = keys.right;
+            spec.key_flags.assign(keys.left.size(), null_equal ? columns::kNullEqual : 0);
+            if (has_residual) spec.residual = left_number_is_less();
+            join(k % 3 == 0 ? without_nulls : build, probes, spec, k % 2 == 0);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+
+  void join(const std::shared_ptr<Table>& build, const std::vector<std::shared_ptr<Table>>& probes,
+            const columns::JoinSpec& spec, bool build_left) {
+    OwnQueue const queue(context_);
+    gpujoin_plan_options const options = GPUJOIN_PLAN_OPTIONS_INIT;
+    auto const rows = relation_of(context_, build);
+    auto const first = relation_of(context_, probes.front());
+    auto const make = [&](const execute::KeptBuild* failed) {
+      return execute::KeptBuild::make(queue, build_left ? rows : first, build_left ? first : rows,
+                                      spec, options, build_left, nullptr, failed);
+    };
+    auto kept = make(nullptr);
+    if (kept == nullptr) {
+      EXPECT_TRUE(!execute::KeptBuild::may_keep(spec, options) || is_joined_anew(spec));
+      return;
+    }
+    for (auto const& probe : probes) {
+      auto const& left = build_left ? build : probe;
+      auto const& right = build_left ? probe : build;
+      auto const planned = kept->joined_with(queue, relation_of(context_, probe));
+      ASSERT_TRUE(planned.has_value());
+      std::string several;
+      Rows found;
+      try {
+        add_rows(*execute::execute(queue, *planned), &found);
+      } catch (const base::Error& error) {
+        ASSERT_EQ(error.status(), GPUJOIN_ERROR_SEVERAL_MATCHES) << error.what();
+        several = error.what();
+      }
+      ASSERT_EQ(!several.empty(), has_several(context_, left, right, spec));
+      if (!several.empty()) continue;
+      Rows const expected = one_call(context_, left, right, spec);
+      EXPECT_EQ(found == expected, true) << "missing\n"
+                                         << text_of(without(expected, found)) << "too many\n"
+                                         << text_of(without(found, expected));
+      // A table of unique keys, which they are not.
+      if (!kept->is_good()) kept = make(kept.get());
+      if (kept == nullptr) {
+        EXPECT_TRUE(is_joined_anew(spec));
+        return;
+      }
+    }
+    EXPECT_TRUE(kept->is_good());
+  }
+
+  // Few rows by a lone key of a GPU, which takes less time with each probe side than pairs do.
+  bool is_joined_anew(const columns::JoinSpec& spec) const {
+    return context_->is_cuda() && spec.left_keys.size() == 1 && spec.residual == nullptr;
+  }
+
+  std::shared_ptr<base::Context> context_;
+};
+
+TEST_F(KeptBuilds, AnswerOnTheCpuAsTheJoinInOneCall) {
+  use(GPUJOIN_DEVICE_CPU);
+  join_all(50);
+}
+
+TEST_F(KeptBuilds, AnswerOnTheGpuAsTheJoinInOneCall) {
+  use(GPUJOIN_DEVICE_CUDA);
+  if (!IsSkipped()) join_all(50);
+}
+
+// One key, and none of the probe side's is in the range of the build side's.
+TEST_F(KeptBuilds, OfOneKeyAnswerOnTheGpuAsTheJoinInOneCall) {
+  use(GPUJOIN_DEVICE_CUDA);
+  if (!IsSkipped()) join_all(1);
+}
+
+}  // namespace
+}  // namespace gpujoin::tests
