@@ -4,7 +4,8 @@
 //       a build of one batch, and batches that are probed one after the other; of CUDA everything
 //       is in device memory, and stays there. Keys: INT32; INT64 of the probe side beside INT32 of
 //       the build side; two INT32; two INT64 of 62 bits; text of 16 letters; INT32 of which each
-//       has two build rows; INT32 with a condition beside it that holds
+//       has two build rows; INT32 with a condition beside it that holds; INT32 where one of eight
+//       payloads is NULL
 //
 // Prints a line of JSON for each: milliseconds that the build, the first batch and, at the median,
 // a later one took, until its rows were there.
@@ -61,7 +62,7 @@ class Memory {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-enum class Sort { kInt32, kUnlike, kTwoInt32, kTwoInt64, kText, kRepeated, kCondition };
+enum class Sort { kInt32, kUnlike, kTwoInt32, kTwoInt64, kText, kRepeated, kCondition, kNulls };
 struct Named {
   Sort sort;
   const char* name;
@@ -72,7 +73,8 @@ constexpr Named kSorts[] = {{Sort::kInt32, "INT32"},
                             {Sort::kTwoInt64, "two INT64"},
                             {Sort::kText, "text"},
                             {Sort::kRepeated, "INT32, two rows of each"},
-                            {Sort::kCondition, "INT32 and a condition"}};
+                            {Sort::kCondition, "INT32 and a condition"},
+                            {Sort::kNulls, "INT32, payloads with NULLs"}};
 
 int32_t key_columns(Sort sort) {
   return sort == Sort::kTwoInt32 || sort == Sort::kTwoInt64 ? 2 : 1;
@@ -136,6 +138,10 @@ gpujoin_relation* relation_of(gpujoin_context* context, Memory& memory, Sort sor
       add_of(GPUJOIN_TYPE_INT32, int32_t{}, itself);
   }
   add_of(GPUJOIN_TYPE_INT32, int32_t{}, itself);
+  if (sort == Sort::kNulls) {
+    columns.back().validity =
+        static_cast<const uint8_t*>(memory.put(std::vector<uint8_t>(numbers.size() / 8 + 1, 0x7f)));
+  }
   gpujoin_relation* relation = nullptr;
   check(gpujoin_relation_create(context, static_cast<int64_t>(numbers.size()), columns.data(),
                                 static_cast<int32_t>(columns.size()), &relation, &error));

@@ -124,23 +124,6 @@ const void* copied(ColumnWork& work, const void* source, Memory memory, uint64_t
   return lies;
 }
 
-// Where text of `rows` rows begins and ends, wherever its offsets lie.
-std::pair<int64_t, int64_t> text_bounds(base::Queue& queue, const ColumnView& column,
-                                        int64_t rows) {
-  ColumnParts const& parts = *column.parts;
-  if (column.memory != Memory::kDevice) return columns::first_and_last_offset(parts, rows);
-  auto const width = static_cast<uint64_t>(parts.offset_width);
-  int64_t ends[2] = {};
-  for (int i = 0; i < 2; ++i) {
-    auto const* const source =
-        static_cast<const std::byte*>(parts.offsets) + (i == 0 ? 0 : rows) * parts.offset_width;
-    base::copy(queue, &ends[i], Memory::kHost, source, Memory::kDevice, width);
-  }
-  base::finish(queue);
-  // Of 4 bytes the upper half stayed 0; offsets are not negative.
-  return {ends[0], ends[1]};
-}
-
 void bring_parts(base::Queue& queue, ColumnWork& work, const ColumnView& column, int64_t rows,
                  ColumnView* view, Held* held) {
   auto parts = std::make_shared<ColumnParts>(*column.parts);
@@ -166,12 +149,20 @@ void bring_parts(base::Queue& queue, ColumnWork& work, const ColumnView& column,
     case Layout::kIndices:
     case Layout::kRuns:
       parts->values = std::make_shared<ColumnView>(
-          bring_column(queue, work, *parts->values, parts->value_rows, held));
+          copy_column(queue, work, *parts->values, parts->value_rows, held));
       break;
     default:
       break;
   }
   view->parts = std::move(parts);
+}
+
+columns::RowBits copy_bits(ColumnWork& work, const uint8_t* bits, int64_t first_bit, Memory memory,
+                           int64_t rows, Held* held) {
+  columns::RowBits made{nullptr, first_bit % 8, static_cast<uint64_t>(rows)};
+  made.bits = static_cast<const uint8_t*>(copied(
+      work, bits + first_bit / 8, memory, columns::bitmap_bytes(made.first_bit + rows), held));
+  return made;
 }
 
 // Bytes of the column's own buffer, from `first` on, which becomes the row's first.
@@ -211,17 +202,34 @@ Storage ColumnWork::copy(const void* source, Memory source_memory, uint64_t byte
 
 columns::RowBits bring_bits(ColumnWork& work, const uint8_t* bits, int64_t first_bit, Memory memory,
                             int64_t rows, Held* held) {
-  columns::RowBits brought{bits, first_bit, static_cast<uint64_t>(rows)};
-  if (is_there(work, memory)) return brought;
-  brought.first_bit = first_bit % 8;
-  brought.bits = static_cast<const uint8_t*>(copied(
-      work, bits + first_bit / 8, memory, columns::bitmap_bytes(brought.first_bit + rows), held));
-  return brought;
+  if (is_there(work, memory)) return {bits, first_bit, static_cast<uint64_t>(rows)};
+  return copy_bits(work, bits, first_bit, memory, rows, held);
+}
+
+std::pair<int64_t, int64_t> text_bounds(base::Queue& queue, const ColumnView& column,
+                                        int64_t rows) {
+  ColumnParts const& parts = *column.parts;
+  if (column.memory != Memory::kDevice) return columns::first_and_last_offset(parts, rows);
+  auto const width = static_cast<uint64_t>(parts.offset_width);
+  int64_t ends[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    auto const* const source =
+        static_cast<const std::byte*>(parts.offsets) + (i == 0 ? 0 : rows) * parts.offset_width;
+    base::copy(queue, &ends[i], Memory::kHost, source, Memory::kDevice, width);
+  }
+  base::finish(queue);
+  // Of 4 bytes the upper half stayed 0; offsets are not negative.
+  return {ends[0], ends[1]};
 }
 
 ColumnView bring_column(base::Queue& queue, ColumnWork& work, const ColumnView& column,
                         int64_t rows, Held* held) {
-  if (is_there(work, column.memory) || rows == 0 || column.layout == Layout::kNulls) return column;
+  return is_there(work, column.memory) ? column : copy_column(queue, work, column, rows, held);
+}
+
+ColumnView copy_column(base::Queue& queue, ColumnWork& work, const ColumnView& column, int64_t rows,
+                       Held* held) {
+  if (rows == 0 || column.layout == Layout::kNulls) return column;
   ColumnView view = column;
   view.memory = work.memory();
   if (column.layout == Layout::kBits) {
@@ -239,7 +247,7 @@ ColumnView bring_column(base::Queue& queue, ColumnWork& work, const ColumnView& 
   }
   if (column.validity != nullptr) {
     columns::RowBits const valid =
-        bring_bits(work, column.validity, column.validity_bit_offset, column.memory, rows, held);
+        copy_bits(work, column.validity, column.validity_bit_offset, column.memory, rows, held);
     view.validity = valid.bits;
     view.validity_bit_offset = valid.first_bit;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/keys/derived_key.hpp"
@@ -97,6 +98,13 @@ std::unique_ptr<ColumnWork> make_column_work(base::Queue& queue, base::Memory me
 // and runs what they name, too.
 columns::ColumnView bring_column(base::Queue& queue, ColumnWork& work,
                                  const columns::ColumnView& column, int64_t rows, Held* held);
+
+// A copy of it there, wherever it lies.
+columns::ColumnView copy_column(base::Queue& queue, ColumnWork& work,
+                                const columns::ColumnView& column, int64_t rows, Held* held);
+// Where text of `rows` rows begins and ends, wherever its offsets lie.
+std::pair<int64_t, int64_t> text_bounds(base::Queue& queue, const columns::ColumnView& column,
+                                        int64_t rows);
 
 // Bits of rows of the caller's where the executor reads them: as they lie, or copies that `held`
 // keeps. Queued on the stream. expected: rows.

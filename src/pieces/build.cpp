@@ -14,7 +14,6 @@
 #include "src/execute/key_places.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/pieces/brought_rows.hpp"
-#include "src/pieces/united_rows.hpp"
 
 namespace gpujoin::pieces {
 
@@ -47,9 +46,12 @@ bool has_plain_key(const Relation& rows, int32_t key) {
   return is_whole_number(column.type) && column.width >= 4;
 }
 
-// Values without NULLs.
 bool is_copied_there(const Relation& batch) {
-  return is_read_where_it_lies(batch) && has_values_alone(batch);
+  auto const is_plain = [](columns::ColumnView const& column) {
+    return column.layout == columns::Layout::kValues || column.layout == columns::Layout::kText;
+  };
+  return is_read_where_it_lies(batch) &&
+         std::all_of(batch.columns.begin(), batch.columns.end(), is_plain);
 }
 
 // Rows of what is registered, or of some columns of it.
@@ -168,8 +170,9 @@ void Build::finish() {
     if (store_.is_partitioned()) partition_device_batches();
     store_.finish(end());
     unite_device_batches();
-    bool const fits = !device_batches_.empty() || is_joined_whole(store_.bytes());
-    is_whole_ = fits && !store_.is_partitioned() && store_.spilled_bytes() == 0;
+    bool const fits = is_joined_whole(store_.bytes());
+    is_whole_ =
+        !parts_.empty() || (fits && !store_.is_partitioned() && store_.spilled_bytes() == 0);
     if (is_whole_) {
       make_parts();
     } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
@@ -237,7 +240,7 @@ bool Build::may_be_addresses(uint64_t bytes) {
   if (device_batches_.empty()) return true;
   base::LeasedQueue const queue(*context, end());
   uint64_t const places =
-      execute::places_of_keys(*queue, *device_batches_.front(), shape_.keys.front());
+      execute::places_of_keys(*queue, *device_batches_.front().rows, shape_.keys.front());
   first_are_addresses_ = are_addresses(places, bytes);
   return *first_are_addresses_;
 }
@@ -248,7 +251,8 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
       store_.is_partitioned()) {
     return false;
   }
-  uint64_t const bytes = bytes_of_values(*batch);
+  base::LeasedQueue const queue(*context, end());
+  uint64_t const bytes = execute::bytes_of_copy(*queue, *batch);
   {
     std::lock_guard const lock(device_mutex_);
     bool const is_over =
@@ -258,7 +262,6 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
     if (is_over || !fits) return false;
     device_bytes_ += bytes;
   }
-  base::LeasedQueue const queue(*context, end());
   auto const key = keeps_table() ? std::optional(shape_.keys.front()) : std::nullopt;
   auto copied = execute::copied_on_device(*queue, *batch, key);
   std::lock_guard const lock(device_mutex_);
@@ -266,20 +269,21 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
     device_bytes_ -= bytes;
     return false;
   }
-  device_batches_.push_back(std::move(copied.rows));
+  device_batches_.push_back({std::move(copied.rows), bytes});
   seen_keys_ = copied.seen;
   return true;
 }
 
 void Build::partition_device_batches() {
-  std::vector<std::shared_ptr<const Relation>> batches;
+  std::vector<DeviceBatch> batches;
   {
     std::lock_guard const lock(device_mutex_);
     batches.swap(device_batches_);
   }
-  for (auto& batch : batches) {
-    append_batch(*context, batch, 0, &store_, end());
-    device_bytes_ -= bytes_of_values(*std::exchange(batch, nullptr));
+  for (DeviceBatch& batch : batches) {
+    append_batch(*context, batch.rows, 0, &store_, end());
+    batch.rows = nullptr;
+    device_bytes_ -= batch.bytes;
   }
 }
 
@@ -288,12 +292,14 @@ std::shared_ptr<const Relation> Build::united_on_device() {
   uint64_t const bytes = device_bytes_ + store_.bytes();
   if (!may_be_whole(bytes)) return nullptr;
   base::LeasedQueue const queue(*context, end());
-  auto parts = device_batches_;
+  std::vector<std::shared_ptr<const Relation>> parts;
+  for (DeviceBatch const& batch : device_batches_) parts.push_back(batch.rows);
   for (auto const& group : store_.groups(0, 0)) {
     parts.push_back(on_device(*queue, store_.read_all(*queue, 0, group)));
   }
   if (parts.size() > 1) seen_keys_.reset();
-  auto all = united(*queue, parts);
+  if (rows_ > kMostRowsOfRelation) return nullptr;
+  auto all = execute::united_on_device(*queue, parts);
   if (all == nullptr || is_joined_whole(bytes)) return all;
   uint64_t const places = execute::places_of_keys(*queue, *all, shape_.keys.front());
   bool const are_close = places <= base::traffic::most_direct_places(static_cast<uint64_t>(rows_));
@@ -303,7 +309,8 @@ std::shared_ptr<const Relation> Build::united_on_device() {
 void Build::unite_device_batches() {
   if (device_batches_.empty()) return;
   if (auto all = united_on_device()) {
-    device_batches_ = {std::move(all)};
+    device_batches_.clear();
+    parts_ = {std::move(all)};
     return;
   }
   if (store_.is_partitioned_by_device()) store_.begin_partitions();
@@ -313,11 +320,7 @@ void Build::unite_device_batches() {
 }
 
 void Build::make_parts() {
-  if (!device_batches_.empty()) {
-    parts_ = std::move(device_batches_);
-    store_.drop(0);
-    return;
-  }
+  if (!parts_.empty()) return store_.drop(0);
   seen_keys_.reset();
   base::LeasedQueue const queue(*context, end());
   for (auto const& group : store_.groups(0, 0)) {

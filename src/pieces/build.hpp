@@ -115,6 +115,10 @@ class Build {
   bool is_whole_ = false;
   std::vector<std::shared_ptr<const columns::Relation>> parts_;
   std::atomic<uint64_t> device_bytes_{0};
+  struct DeviceBatch {
+    std::shared_ptr<const columns::Relation> rows;
+    uint64_t bytes = 0;
+  };
   struct MadeFilter {
     int32_t key;
     filters::Wish wish;
@@ -125,8 +129,8 @@ class Build {
   mutable std::vector<MadeFilter> filters_;
   std::mutex device_mutex_;  // of what follows
   std::optional<bool> first_are_addresses_;
-  std::vector<std::shared_ptr<const columns::Relation>> device_batches_;  // until finish()
-  std::optional<execute::SeenKeys> seen_keys_;                            // of one of them
+  std::vector<DeviceBatch> device_batches_;     // until finish()
+  std::optional<execute::SeenKeys> seen_keys_;  // of one of them
 };
 
 // Rows of a batch that has been checked, wherever they lie and whichever are selected.

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "src/pieces/brought_rows.hpp"
+#include "src/pieces/slice.hpp"
 #include "tests/gpu_fixture.hpp"
+#include "tests/pieces/drawn_tables.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -63,6 +65,56 @@ class DeviceBuild : public ::testing::Test {
   }();
   int64_t appended_ = 0;
 };
+
+// With NULLs and text, from any bit and any offset on.
+TEST_F(DeviceBuild, OfBatchesOfTheDeviceIsOnePartWhateverItsColumns) {
+  open(0);
+  if (IsSkipped()) return;
+  for (std::vector<int64_t> const& batches :
+       {std::vector<int64_t>{1000}, {1, 31, 32, 33, 903}, {500, 7, 493}, {64, 936}}) {
+    auto const table = draw({1000, 50, 0.0, 0.2, 1});
+    auto const rows = relation_of(queue_.context(), table);
+    auto const there = pieces::on_device(*queue_, rows);
+    base::finish(*queue_);
+    pieces::BuildShape shape;
+    shape.keys = {0};
+    shape.on_gpu = true;
+    pieces::Build build(queue_.context(), *rows, std::move(shape));
+    int64_t first = 0;
+    for (int64_t const count : batches) {
+      build.append(pieces::slice(there, first, count), 0);
+      first += count;
+    }
+    build.finish();
+    ASSERT_TRUE(build.is_whole());
+    ASSERT_EQ(build.parts().size(), 1U);
+    EXPECT_EQ(build.store().appended_bytes(), 0U);  // none of them was gathered
+    auto const found = pieces::in_host(*queue_, build.parts().front());
+    ASSERT_EQ(found->rows, 1000);
+    auto const is_valid = [&](size_t column, int64_t row) {
+      columns::ColumnView const& view = found->columns[column];
+      return view.validity == nullptr || is_set(view.validity, view.validity_bit_offset + row);
+    };
+    auto const text_at = [](const Relation& relation, int64_t row) {
+      columns::ColumnView const& view = relation.columns[3];
+      auto const* const offsets = static_cast<const int32_t*>(view.parts->offsets);
+      auto const* const bytes = static_cast<const char*>(view.data);
+      return std::string(bytes + offsets[row], bytes + offsets[row + 1]);
+    };
+    for (int64_t row = 0; row < 1000; ++row) {
+      auto const at = static_cast<size_t>(row);
+      EXPECT_EQ(static_cast<const int32_t*>(found->columns[0].data)[row], table->key[at]);
+      EXPECT_EQ(static_cast<const int64_t*>(found->columns[1].data)[row], table->second[at]);
+      EXPECT_EQ(static_cast<const int32_t*>(found->columns[2].data)[row], table->number[at]);
+      EXPECT_EQ(text_at(*found, row), text_at(*rows, row));
+      EXPECT_EQ(is_valid(0, row), is_set(table->key_valid.data(), row));
+      EXPECT_EQ(is_valid(1, row), is_set(table->second_valid.data(), row));
+      EXPECT_TRUE(is_valid(2, row));
+      EXPECT_EQ(is_valid(3, row), is_set(table->text_valid.data(), row));
+    }
+    if (HasFailure()) return;
+  }
+}
 
 TEST_F(DeviceBuild, OfSeveralLargeBatchesIsOnePart) {
   open(0);
