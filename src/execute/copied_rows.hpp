@@ -21,9 +21,9 @@ struct CopiedRows {
 // stream.
 uint64_t bytes_of_copy(base::Queue& queue, const columns::Relation& batch);
 
-// Of a batch with rows, of values and text. key: column whose values are looked at on the way, where
-// the device has all columns, as values without NULLs. Waits for the copies. Throws what CUDA does,
-// NO_DEVICE in a build without it.
+// Of a batch with rows, of values and text. key: column whose values are looked at on the way,
+// where the device has all columns, as values without NULLs. Waits for the copies. Throws what CUDA
+// does, NO_DEVICE in a build without it.
 CopiedRows copied_on_device(base::Queue& queue, const columns::Relation& batch,
                             std::optional<int32_t> key);
 
