@@ -50,6 +50,8 @@ JoinOfPieces join_of(const GivenJoin& given) {
   if (join.spec.order == RowOrder::kProbe) {
     join.spec.order = join.build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
+  // The rows of one side alone are told by marks, in order whatever met what.
+  join.in_order = join.spec.order != RowOrder::kNone && !columns::comes_alone(join.spec.kind);
   join.left_none = without_rows(*given.left);
   join.right_none = without_rows(*given.right);
   return join;

@@ -339,12 +339,11 @@ void PieceJoin::meet_parts(base::Queue& queue, const Piece& probe, std::span<con
 
 bool PieceJoin::can_be_cut(const Step& step) const {
   if (step.probe.rows->rows > kLeastRows) return true;
-  return step.what != What::kPutOut && can_cut_part(join_.spec) &&
-         step.part.rows->rows > kLeastRows;
+  return step.what != What::kPutOut && can_cut_part(join_) && step.part.rows->rows > kLeastRows;
 }
 
 void PieceJoin::cut(base::Queue& queue, const Step& step) {
-  bool const of_probe = step.what != What::kMeet || !can_cut_part(join_.spec) ||
+  bool const of_probe = step.what != What::kMeet || !can_cut_part(join_) ||
                         step.probe.rows->rows >= step.part.rows->rows;
   bool const is_least = of_probe && step.probe.rows->rows <= kLeastRows;
   // Rows of the part will be joined without the table of all of them, which takes as much as they.

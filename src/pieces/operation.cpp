@@ -153,7 +153,7 @@ void Operation::check_spec() const {
   if (in_order && spec.order != RowOrder::kProbe && spec.order != probe_order) {
     refuse("order: rows of an operation come in the order of its probe side, or in any");
   }
-  if (!can_cut_part(spec) && build_->is_whole() && build_->parts().size() > 1) {
+  if (!can_cut_part(join_) && build_->is_whole() && build_->parts().size() > 1) {
     refuse(spec.asof ? "asof: the build side has more text than one relation"
                      : "aggregates: the build side has more text than one relation");
   }

@@ -38,7 +38,9 @@ bool meets_kept_table(const JoinOfPieces& join) {
                                   spec.right_keys.begin(), spec.right_keys.end(), is_plain);
 }
 
-bool can_cut_part(const JoinSpec& spec) { return !spec.asof && spec.aggregates.empty(); }
+bool can_cut_part(const JoinOfPieces& join) {
+  return !join.spec.asof && join.spec.aggregates.empty() && !join.in_order;
+}
 
 Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
                std::shared_ptr<const Relation> rows, int64_t first_row) {

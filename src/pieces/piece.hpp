@@ -38,6 +38,8 @@ struct JoinOfPieces {
   columns::JoinSpec spec;
   gpujoin_plan_options options;
   bool build_left = false;
+  // Rows of all pieces together come in the order of the probe side.
+  bool in_order = false;
   // The last column of the side's pieces is what the caller calls the rows.
   bool has_left_numbers = false;
   bool has_right_numbers = false;
@@ -63,8 +65,8 @@ bool may_be_unknown(const columns::JoinSpec& spec, bool left);
 bool meets_kept_table(const JoinOfPieces& join);
 
 // Whether rows of the build side may be joined with the same rows one part after the other: not
-// where one row or one group comes out of all rows of a key.
-bool can_cut_part(const columns::JoinSpec& spec);
+// where one row or one group comes out of all rows of a key, nor where pairs come in order.
+bool can_cut_part(const JoinOfPieces& join);
 
 // Rows of a side, from first_row on, as a piece with marks of its own where the kind needs them.
 // Throws.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/execute/no_room.hpp"
@@ -92,6 +93,47 @@ TEST(JoinInPieces, AnswersAsTheJoinAtOnceWithinAnyLimit) {
       in_pieces += std::max(0, compare_within(uint64_t{64} << 10, uint64_t{8} << 20,
                                               GPUJOIN_DEVICE_CPU, kind, larger));
       if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(in_pieces, 10);
+}
+
+// Whether the result's rows come by those of a side, then of the other; who lacks one comes last.
+bool comes_by(bool left_first, const columns::JoinResult& result) {
+  auto const* const left = static_cast<const uint32_t*>(result.left_rows.get());
+  auto const* const right = static_cast<const uint32_t*>(result.right_rows.get());
+  auto const at = [&](int64_t row) {
+    return left_first ? std::pair(left[row], right[row]) : std::pair(right[row], left[row]);
+  };
+  for (int64_t row = 1; row < result.rows; ++row) {
+    if (at(row) < at(row - 1)) return false;
+  }
+  return true;
+}
+
+TEST(JoinInPieces, RowsComeInTheOrderThatIsNamed) {
+  int in_pieces = 0;
+  for (JoinKind const kind :
+       {JoinKind::kInner, JoinKind::kLeft, JoinKind::kRight, JoinKind::kFull}) {
+    for (bool const left_first : {true, false}) {
+      for (bool const larger : {true, false}) {
+        SCOPED_TRACE(std::string(columns::to_text(kind)) + (left_first ? " by left" : " by right"));
+        auto const left = draw({larger ? 3000 : 900, 700, 0.01, 0.05, 1});
+        auto const right = draw({larger ? 900 : 3000, 700, 0.01, 0.05, 2});
+        columns::JoinSpec spec = spec_of(kind, true, false, true);
+        spec.order = left_first ? columns::RowOrder::kLeft : columns::RowOrder::kRight;
+        for (uint64_t limit = uint64_t{64} << 10; limit <= uint64_t{8} << 20; limit += limit / 8) {
+          OwnQueue const queue(make_context(limit));
+          try {
+            auto const result = pieces::join(queue, given_of(queue.context(), left, right, spec));
+            in_pieces += result->statistics.plan.starts_with("in ") ? 1 : 0;
+            EXPECT_TRUE(comes_by(left_first, *result)) << limit << " " << result->statistics.plan;
+          } catch (const base::Error& error) {
+            EXPECT_TRUE(execute::is_no_room(error)) << error.what();
+          }
+        }
+        if (HasFailure()) return;
+      }
     }
   }
   EXPECT_GT(in_pieces, 10);
