@@ -266,10 +266,4 @@ base::Buffer codes_by(base::Queue& queue, Workers& workers, const keys::ValueTab
   return codes;
 }
 
-keys::Codes intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table,
-                   const keys::InternedSide& other) {
-  keys::Interned made = intern(queue, workers, table);
-  return {std::move(made.codes), codes_by(queue, workers, made.table, other), made.are_rows};
-}
-
 }  // namespace gpujoin::cpu

@@ -12,8 +12,5 @@ namespace gpujoin::cpu {
 keys::Interned intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table);
 base::Buffer codes_by(base::Queue& queue, Workers& workers, const keys::ValueTable& table,
                       const keys::InternedSide& other);
-// Both, and the table is let go of.
-keys::Codes intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table,
-                   const keys::InternedSide& other);
 
 }  // namespace gpujoin::cpu

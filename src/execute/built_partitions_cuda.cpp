@@ -24,7 +24,7 @@ bool verifies_rows(const JoinStep& step, const GpuSide& side) {
 // Partitions tell which rows come out without pairs where equal codes are equal keys. Of chunks
 // nobody knows before the last.
 std::optional<AloneTask> task_of(const JoinStep& step, const GpuSide& side, bool left) {
-  if (step.is_kept || side.is_hashed()) return std::nullopt;
+  if (step.is_kept || !side.tells_all_keys()) return std::nullopt;
   std::optional<AloneTask> task = alone_task(step.spec, left, side.drops_rows());
   // After an attempt that could not tell, nobody asked for the columns: they are fetched.
   auto const& columns = left ? step.spec.left_columns : step.spec.right_columns;

@@ -7,6 +7,7 @@
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/result.hpp"
+#include "src/columns/validity_bits.hpp"
 #include "src/execute/column_work.hpp"
 #include "src/execute/copied_rows.hpp"
 #include "src/execute/no_room.hpp"
@@ -86,11 +87,13 @@ class UnitedColumn {
 
   bool unite_values(ColumnView* made) {
     auto const width = static_cast<uint64_t>(made->width);
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      if (of(i).layout != Layout::kValues) return false;
+    }
     auto* to = allocate(rows_, width);
     made->data = to;
     if (to == nullptr) return false;
     for (size_t i = 0; i < parts_.size(); ++i) {
-      if (of(i).layout != Layout::kValues) return false;
       uint64_t const bytes = static_cast<uint64_t>(parts_[i]->rows) * width;
       base::copy(queue_, to, Memory::kDevice, of(i).data, Memory::kDevice, bytes);
       to += bytes;
@@ -164,23 +167,37 @@ class UnitedColumn {
 
 }  // namespace
 
-CopiedRows copied_on_device(base::Queue& queue, const columns::Relation& batch,
-                            std::optional<int32_t> key) {
+uint64_t bytes_of_copy(base::Queue& queue, const Relation& batch) {
+  base::await(queue, batch.ready_event);
+  uint64_t bytes = 0;
+  auto const rows = static_cast<uint64_t>(batch.rows);
+  for (ColumnView const& column : batch.columns) {
+    bytes += base::checked_bytes(rows, static_cast<uint64_t>(column.width));
+    if (column.validity != nullptr) bytes += columns::bitmap_words_bytes(batch.rows);
+    if (column.layout != Layout::kText) continue;
+    auto const [first, last] = text_bounds(queue, column, batch.rows);
+    bytes += (rows + 1) * static_cast<uint64_t>(column.parts->offset_width);
+    bytes += static_cast<uint64_t>(std::max<int64_t>(last - first, 0));
+  }
+  return bytes;
+}
+
+CopiedRows copied_on_device(base::Queue& queue, const Relation& batch, std::optional<int32_t> key) {
   base::await(queue, batch.ready_event);
   if (!are_values_alone(batch)) return {copied_by_columns(queue, batch), std::nullopt};
-  auto made = std::make_shared<columns::Relation>();
+  auto made = std::make_shared<Relation>();
   auto held = std::make_shared<Held>();
   made->context = batch.context;
   made->rows = batch.rows;
   made->columns = batch.columns;
   held->reserve(batch.columns.size());
-  for (columns::ColumnView& column : made->columns) {
+  for (ColumnView& column : made->columns) {
     base::Buffer buffer = queue.device_pool->try_allocate(
-        base::Memory::kDevice, base::checked_bytes(static_cast<uint64_t>(batch.rows),
-                                                   static_cast<uint64_t>(column.width)));
+        Memory::kDevice, base::checked_bytes(static_cast<uint64_t>(batch.rows),
+                                             static_cast<uint64_t>(column.width)));
     if (!buffer) return {};
     column.data = buffer.data();
-    column.memory = base::Memory::kDevice;
+    column.memory = Memory::kDevice;
     held->push_back(columns::make_storage(std::move(buffer)));
   }
   CopiedRows copied;
@@ -190,12 +207,12 @@ CopiedRows copied_on_device(base::Queue& queue, const columns::Relation& batch,
   std::vector<transform::CopiedColumn> columns;
   columns.reserve(batch.columns.size());
   for (size_t i = 0; i < batch.columns.size(); ++i) {
-    columns::ColumnView const& from = batch.columns[i];
+    ColumnView const& from = batch.columns[i];
     auto* const to = const_cast<void*>(made->columns[i].data);
     if (looks) {
       columns.push_back({from.data, to, from.width});
     } else {
-      base::copy(queue, to, base::Memory::kDevice, from.data, from.memory,
+      base::copy(queue, to, Memory::kDevice, from.data, from.memory,
                  static_cast<uint64_t>(batch.rows) * static_cast<uint64_t>(from.width));
     }
   }

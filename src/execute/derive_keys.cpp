@@ -26,6 +26,13 @@ struct KeptKeys::KeptValues {
 
 namespace {
 
+// Of dictionaries and runs a value that is named, too.
+bool may_be_null(const ColumnView& column) {
+  return column.validity != nullptr || column.layout == columns::Layout::kNulls ||
+         keys::values_of(column).validity != nullptr ||
+         keys::values_of(column).layout == columns::Layout::kNulls;
+}
+
 // What stands for one pair of the caller's keys.
 struct Key {
   std::vector<KeyColumn> left;
@@ -65,7 +72,10 @@ class Derivation {
   void add(int32_t left, int32_t right, int32_t flags, TextKey text) {
     auto const comparison = keys::compare_by(left_.column(left), right_.column(right), flags);
     if (!comparison) base::fail(GPUJOIN_ERROR_TYPE, "key types that do not compare");
-    bool const is_null_equal = (flags & columns::kNullEqual) != 0;
+    bool const is_null_equal = (flags & columns::kNullEqual) != 0 && may_equal_nulls(left, right);
+    auto const nulls = !is_null_equal     ? ExtendedRelation::Nulls::kAnything
+                       : kept_ == nullptr ? ExtendedRelation::Nulls::kZero
+                                          : ExtendedRelation::Nulls::kZeroAlways;
     Key key;
     if (comparison->by_bytes) {
       CodedSide const of_left{left_.original(), left_.column(left), left_.held()};
@@ -74,8 +84,8 @@ class Derivation {
                                       : kept_codes(of_left, of_right));
     }
     for (keys::KeyPart const& part : comparison->parts) {
-      key.left.push_back(left_.make(left, part.left, part.width, is_null_equal));
-      key.right.push_back(right_.make(right, part.right, part.width, is_null_equal));
+      key.left.push_back(left_.make(left, part.left, part.width, nulls));
+      key.right.push_back(right_.make(right, part.right, part.width, nulls));
     }
     if (is_null_equal) let_nulls_be_equal(key);
     keys_.push_back(std::move(key));
@@ -131,18 +141,18 @@ class Derivation {
     return {std::move(probe), std::move(build)};
   }
 
-  // A NULL of a probe side equals nothing where the build side has none.
-  bool may_equal_nulls(const Key& key) {
-    bool const left = left_.view_of(key.left.front()).validity != nullptr;
-    bool const right = right_.view_of(key.right.front()).validity != nullptr;
-    if (kept_ == nullptr) return left || right;
-    if (making_ != nullptr) making_->have_flags.push_back(kept_->build_left ? left : right);
+  // Of a key of which NULL equals NULL. A NULL of a probe side equals nothing where a build side
+  // that is kept has none.
+  bool may_equal_nulls(int32_t left, int32_t right) {
+    bool const in_left = may_be_null(left_.column(left));
+    bool const in_right = may_be_null(right_.column(right));
+    if (kept_ == nullptr) return in_left || in_right;
+    if (making_ != nullptr) making_->have_flags.push_back(kept_->build_left ? in_left : in_right);
     return kept_->have_flags[next_flags_++];
   }
 
   // NULLs are zeros, told from other zeros by a column of flags.
   void let_nulls_be_equal(Key& key) {
-    if (!may_equal_nulls(key)) return;
     KeyColumn left_flag = left_.null_flag(key.left.front());
     KeyColumn right_flag = right_.null_flag(key.right.front());
     for (auto* columns : {&key.left, &key.right}) {
@@ -254,7 +264,7 @@ class KeysOfJoin {
   int32_t flags(size_t key) const { return spec_.key_flags.empty() ? 0 : spec_.key_flags[key]; }
   bool nulls_are_equal(size_t key) const { return (flags(key) & columns::kNullEqual) != 0; }
 
-  // are_told(key): NULLs of both sides may meet in it.
+  // nulls_may_meet(key): those of both sides.
   template <typename MayMeet>
   bool compare_as_they_are(const MayMeet& nulls_may_meet) const {
     for (size_t key = 0; key < count(); ++key) {
@@ -289,6 +299,14 @@ void derive(Derivation& derivation, int32_t most_columns, std::shared_ptr<const 
   derivation.finish(most_columns, left, right, spec);
 }
 
+// Of probe sides to come, of which any may have NULLs.
+Derivation::Packing packing_of_kept(plan::Device device, const columns::JoinSpec& spec) {
+  Derivation::Packing packing;
+  packing.packs = device == plan::Device::kCpu && !tells_unknown(spec.kind);
+  packing.packs_nulls = true;
+  return packing;
+}
+
 }  // namespace
 
 bool do_compare(const ColumnView& left, const ColumnView& right) {
@@ -318,18 +336,6 @@ KeptKeys::KeptKeys(plan::Device device, std::shared_ptr<const Relation> build,
                    columns::JoinSpec spec)
     : device_(device), build_(std::move(build)), spec_(std::move(spec)) {}
 KeptKeys::~KeptKeys() = default;
-
-namespace {
-
-// Of probe sides to come, of which any may have NULLs.
-Derivation::Packing packing_of_kept(plan::Device device, const columns::JoinSpec& spec) {
-  Derivation::Packing packing;
-  packing.packs = device == plan::Device::kCpu && !tells_unknown(spec.kind);
-  packing.packs_nulls = true;
-  return packing;
-}
-
-}  // namespace
 
 std::shared_ptr<const KeptKeys> KeptKeys::make(base::Queue& queue, plan::Device device,
                                                bool build_left,
@@ -363,9 +369,15 @@ std::shared_ptr<const Relation> KeptKeys::with_keys(
   auto left = build_left ? build_ : probe;
   auto right = build_left ? probe : build_;
   columns::JoinSpec spec = spec_;
-  Derivation derivation(queue, device_, packing_of_kept(device_, spec), *values_, nullptr, left,
-                        right);
-  derive(derivation, columns::kMostKeys, &left, &right, &spec);
+  try {
+    Derivation derivation(queue, device_, packing_of_kept(device_, spec), *values_, nullptr, left,
+                          right);
+    derive(derivation, columns::kMostKeys, &left, &right, &spec);
+  } catch (...) {
+    // What was queued reads the build side's values, which others may let go of.
+    base::finish(queue);
+    throw;
+  }
   bool const are_same = (build_left ? spec.right_keys : spec.left_keys) == probe_keys_;
   if (!are_same) return nullptr;
   return build_left ? right : left;

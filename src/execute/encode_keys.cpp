@@ -51,9 +51,12 @@ std::optional<keys::KeyEncoding> packed(base::Queue& queue, const PlannedJoin& j
 std::optional<keys::KeyEncoding> encoding_of(base::Queue& queue,
                                              const plan::SampleStatistics& sample,
                                              const PlannedJoin& join) {
-  if (join.spec.left_keys.size() == 1) return narrowed(join, sample);
+  bool const lone = join.spec.left_keys.size() == 1;
   // Of a build side that is kept: probe sides that nobody has seen are to have the same.
-  return join.spec.of_kept ? look_at_build_keys_on_gpu(queue, join) : packed(queue, join);
+  if (join.spec.of_kept) {
+    return lone ? std::nullopt : look_at_build_keys_on_gpu(queue, join);
+  }
+  return lone ? narrowed(join, sample) : packed(queue, join);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "src/base/status.hpp"
+#include "src/base/memory.hpp"
 #include "src/columns/validity_bits.hpp"
 
 namespace gpujoin::execute {
@@ -32,13 +32,14 @@ ExtendedRelation::ExtendedRelation(base::Queue& queue, Works& works,
 }
 
 KeyColumn ExtendedRelation::make(int32_t number, const keys::KeyStep& step, int32_t width,
-                                 bool is_null_equal) {
+                                 Nulls nulls_are) {
   ColumnView const& of = column(number);
   if (has_keys_) return {-1, made_view(nullptr, width, of.memory), std::nullopt};
   ColumnView const& values = keys::values_of(of);
   bool const has_positions = &values != &of;
   if (values.layout == Layout::kNulls) return {-1, nulls(of.memory, width), std::nullopt};
-  bool const is_zeroed = is_null_equal && of.validity != nullptr && !has_positions;
+  bool const has_nulls = nulls_are == Nulls::kZeroAlways || of.validity != nullptr;
+  bool const is_zeroed = nulls_are != Nulls::kAnything && has_nulls && !has_positions;
   if (step.op == KeyOp::kAsIs && !has_positions && !is_zeroed) return {number, of, std::nullopt};
   if (!has_positions) {
     KeyColumn later{-1, made_view(nullptr, width, of.memory), filled(step, values, is_zeroed)};

@@ -33,9 +33,11 @@ class ExtendedRelation {
   }
   Held* held() { return &held_->values; }
 
-  // What a step makes of a column. is_null_equal: what lies beneath a NULL is 0. Its validity is
-  // the column's.
-  KeyColumn make(int32_t number, const keys::KeyStep& step, int32_t width, bool is_null_equal);
+  // What lies beneath a NULL: whatever it is; or 0, and columns without NULLs may stay where they
+  // are, or are made, too.
+  enum class Nulls { kAnything, kZero, kZeroAlways };
+  // What a step makes of a column. Its validity is the column's.
+  KeyColumn make(int32_t number, const keys::KeyStep& step, int32_t width, Nulls nulls);
   // 1 where the key column is NULL.
   KeyColumn null_flag(const KeyColumn& of);
   // Without data where it is to be made.

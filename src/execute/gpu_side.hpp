@@ -144,6 +144,10 @@ class GpuSide final : public Side {
   }
   // Equal codes may be of unequal keys.
   bool is_hashed() const { return encoding_ != nullptr && !encoding_->exact; }
+  // What is joined tells the values of rows without a match, too.
+  bool tells_all_keys() const {
+    return encoding_ == nullptr || (encoding_->exact && !encoding_->of_one_side);
+  }
   // As they came.
   const std::vector<columns::DeviceColumn>& keys() const { return keys_; }
 

@@ -24,16 +24,23 @@ namespace gpujoin::execute {
 class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
  public:
   // left, right: the build side and such a probe side. seen: of keys that may be the build side's;
-  // null: nothing is known. failed: of the same side, and given up: what follows its technique is
-  // made; null: none was. Null where no plan keeps the build side. What is made may still be on its
-  // way: probes come behind it. Throws.
+  // null: nothing is known. Null where no plan keeps the build side. What is made may still be on
+  // its way: probes come behind it. Throws.
   static std::shared_ptr<const KeptBuild> make(base::Queue& queue,
                                                std::shared_ptr<const columns::Relation> left,
                                                std::shared_ptr<const columns::Relation> right,
                                                columns::JoinSpec spec,
                                                const gpujoin_plan_options& options, bool build_left,
-                                               const SeenKeys* seen = nullptr,
-                                               const KeptBuild* failed = nullptr);
+                                               const SeenKeys* seen = nullptr);
+  // Of the same build side by the techniques that follow. Keeps nothing that this one has built.
+  struct Sides;
+  struct Next {
+    std::shared_ptr<const Sides> sides;
+    size_t table = 0;
+  };
+  Next next() const { return {sides_, table_ + 1}; }
+  static std::shared_ptr<const KeptBuild> make(base::Queue& queue, const Next& next,
+                                               const SeenKeys* seen = nullptr);
 
   // Whether joins of such a kind can be, whatever the keys.
   static bool may_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options);
@@ -51,9 +58,8 @@ class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
  private:
   KeptBuild() = default;
 
-  std::shared_ptr<const KeptKeys> keys_;  // null: they compare as they are
-  PlannedJoin join_;  // with the probe side it was made of; the side that is built refers to it
-  bool build_left_ = false;
+  std::shared_ptr<const Sides> sides_;
+  PlannedJoin join_;  // to be given a probe side; the side that is built refers to it
   size_t table_ = 0;  // which of those that are tried
   std::unique_ptr<const Built> built_;
   mutable std::atomic<bool> is_good_{true};

@@ -11,7 +11,7 @@ namespace gpujoin::execute {
 
 // How many there are from the lowest to the highest, as a table of addresses counts them; 0: more
 // than 2^32 - 1. Waits for the stream. Throws CUDA, NO_DEVICE in a build without CUDA. expected: a
-// column of values of 4 or 8 bytes on the device, without NULLs; rows.
+// column of values of 4 or 8 bytes on the device, of which what lies beneath NULLs counts; rows.
 uint64_t places_of_keys(base::Queue& queue, const columns::Relation& rows, int32_t key);
 
 }  // namespace gpujoin::execute

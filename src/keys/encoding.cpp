@@ -140,7 +140,9 @@ std::optional<KeyEncoding> pack_side(std::span<const int32_t> widths,
     if (is_full && !is_whole(fields[c])) ++fields[c].bits;
   }
   if (sum_of_bits(fields) > kWordBits) return std::nullopt;
-  return in_place(std::move(fields));
+  KeyEncoding encoding = in_place(std::move(fields));
+  encoding.of_one_side = true;
+  return encoding;
 }
 
 KeyEncoding hashed(const base::Context& context) {

@@ -47,6 +47,9 @@ struct KeyEncoding {
   // Packed by ranges of which a part of the rows was asked: whoever encodes says whether a value
   // lay outside, whose code is any.
   bool assumed = false;
+  // Packed by the ranges of one side: of another side's value that lies outside the code tells that
+  // it is none of that side's, and no more.
+  bool of_one_side = false;
   // Of packed codes, one a column. None, with exact: the key's one column is the code as it is.
   std::vector<KeyField> fields;
   // Of hashed codes; see base::Context.

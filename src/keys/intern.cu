@@ -50,9 +50,4 @@ base::Buffer codes_by(base::Queue& queue, const ValueTable& table, const Interne
   return codes;
 }
 
-Codes intern(base::Queue& queue, const InternedSide& table, const InternedSide& other) {
-  Interned made = intern(queue, table);
-  return {std::move(made.codes), codes_by(queue, made.table, other), made.are_rows};
-}
-
 }  // namespace gpujoin::keys

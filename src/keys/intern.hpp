@@ -10,7 +10,5 @@ namespace gpujoin::keys {
 // MEMORY_LIMIT or OUT_OF_MEMORY.
 Interned intern(base::Queue& queue, const InternedSide& table);
 base::Buffer codes_by(base::Queue& queue, const ValueTable& table, const InternedSide& other);
-// Both, and the table is let go of.
-Codes intern(base::Queue& queue, const InternedSide& table, const InternedSide& other);
 
 }  // namespace gpujoin::keys

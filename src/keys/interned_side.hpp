@@ -24,22 +24,15 @@ struct ValueTable {
   base::Buffer compared;  // of the CPU: what is compared of its values first
 };
 
-// What became of the table's side.
+// What became of the table's side. Codes are [rows] uint32 of the executor's memory, empty where a
+// side has no rows; of either side they are equal where the values are, byte by byte and in length,
+// but values that the table's side does not have may share theirs. A value of the table's side has
+// the number of a row of it that has the value. One that only another side has: table.rows + row %
+// (2^32 - table.rows), which no row of the table's side has. A NULL: 0.
 struct Interned {
   ValueTable table;
   base::Buffer codes;
-  bool are_rows = false;  // as of Codes
-};
-
-// [rows] uint32 each, of the executor's memory, empty where a side has no rows. Codes of either
-// side are equal where the values are, byte by byte and in length; but values that the table's side
-// does not have may share theirs. A value of the table's side has the number of a row of it that
-// has the value. One that only the other side has: table.rows + row % (2^32 - table.rows), which no
-// row of the table's side has. A NULL: 0.
-struct Codes {
-  base::Buffer of_table;
-  base::Buffer of_other;
-  bool are_rows = false;  // whether it is known that each code of of_table is its row's own number
+  bool are_rows = false;  // whether it is known that each code is its row's own number
 };
 
 }  // namespace gpujoin::keys

@@ -235,10 +235,11 @@ bool Build::may_be_whole(uint64_t bytes) {
 
 // More rows have no smaller range than the first ones.
 bool Build::may_be_addresses(uint64_t bytes) {
+  // A queue before the lock, as where batches are kept: there may be one for all.
+  base::LeasedQueue const queue(*context, end());
   std::lock_guard const lock(device_mutex_);
   if (first_are_addresses_) return *first_are_addresses_;
   if (device_batches_.empty()) return true;
-  base::LeasedQueue const queue(*context, end());
   uint64_t const places =
       execute::places_of_keys(*queue, *device_batches_.front().rows, shape_.keys.front());
   first_are_addresses_ = are_addresses(places, bytes);

@@ -108,8 +108,8 @@ class StepRun {
     if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));
     if (KeptPart* const part = step.part.kept.get(); part != nullptr) {
       queue_.check_cancelled();
-      auto const kept = part->get({kind, pairs, columns}, [&](const auto* failed) {
-        return keep(left, right, spec, part->seen(), failed);
+      auto const kept = part->get({kind, pairs, columns}, [&](const auto* next) {
+        return keep(left, right, spec, part->seen(), next);
       });
       auto const planned =
           kept == nullptr ? std::nullopt : kept->joined_with(queue_, step.probe.rows);
@@ -130,10 +130,11 @@ class StepRun {
                                                  const std::shared_ptr<const Relation>& right,
                                                  const JoinSpec& spec,
                                                  const execute::SeenKeys* seen,
-                                                 const execute::KeptBuild* failed) {
+                                                 const execute::KeptBuild::Next* next) {
     try {
+      if (next != nullptr) return execute::KeptBuild::make(queue_, *next, seen);
       return execute::KeptBuild::make(queue_, left, right, spec, join_.options, join_.build_left,
-                                      seen, failed);
+                                      seen);
     } catch (const base::Error& error) {
       if (!execute::is_no_room(error)) throw;
     }

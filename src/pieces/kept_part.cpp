@@ -4,12 +4,15 @@ namespace gpujoin::pieces {
 
 std::shared_ptr<const execute::KeptBuild> KeptPart::get(const Output& output, const Make& make) {
   std::lock_guard const lock(mutex_);
+  std::optional<execute::KeptBuild::Next> next;
+  if (made_for_ == output && kept_ != nullptr && !kept_->is_good()) {
+    next = kept_->next();
+    made_for_.reset();
+    kept_ = nullptr;
+  }
   if (!made_for_) {
-    kept_ = make(nullptr);
+    kept_ = make(next ? &*next : nullptr);
     made_for_ = output;
-  } else if (*made_for_ == output && kept_ != nullptr && !kept_->is_good()) {
-    auto const failed = std::exchange(kept_, nullptr);
-    kept_ = make(failed.get());
   }
   return *made_for_ == output ? kept_ : nullptr;
 }

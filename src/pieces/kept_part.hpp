@@ -26,9 +26,9 @@ class KeptPart {
     bool columns;
     bool operator==(const Output&) const = default;
   };
-  // failed: one that was given up; null: none was.
-  using Make =
-      std::function<std::shared_ptr<const execute::KeptBuild>(const execute::KeptBuild* failed)>;
+  // next: what follows one that was given up; null: none was.
+  using Make = std::function<std::shared_ptr<const execute::KeptBuild>(
+      const execute::KeptBuild::Next* next)>;
   // Joins all its rows with those of a probe side; null: they are to be planned and built anew.
   // Made by the first call, of whichever thread, and for what that one asks for; and again by the
   // first after it was given up.

@@ -162,12 +162,6 @@ bool is_whole_number(gpujoin_type type) {
   }
 }
 
-bool has_values_alone(const columns::Relation& batch) {
-  return std::all_of(batch.columns.begin(), batch.columns.end(), [](ColumnView const& column) {
-    return column.layout == Layout::kValues && column.validity == nullptr;
-  });
-}
-
 bool lies_on_device(const columns::Relation& batch) {
   return std::any_of(batch.columns.begin(), batch.columns.end(), [](ColumnView const& column) {
     return column.memory == base::Memory::kDevice;

@@ -37,9 +37,6 @@ bool is_read_where_it_lies(const columns::Relation& batch);
 // Of types whose values are compared as they are.
 bool is_whole_number(gpujoin_type type);
 
-// Whether its columns are values without NULLs.
-bool has_values_alone(const columns::Relation& batch);
-
 // Whether a column of it lies there.
 bool lies_on_device(const columns::Relation& batch);
 

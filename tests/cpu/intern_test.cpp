@@ -21,11 +21,23 @@ std::vector<uint32_t> codes_in(const base::Buffer& buffer, size_t rows) {
   return rows == 0 ? std::vector<uint32_t>() : std::vector<uint32_t>(codes, codes + rows);
 }
 
+struct Codes {
+  base::Buffer of_table;
+  base::Buffer of_other;
+  bool are_rows = false;
+};
+
+Codes intern(base::Queue& queue, cpu::Workers& workers, const keys::InternedSide& table,
+             const keys::InternedSide& other) {
+  keys::Interned made = cpu::intern(queue, workers, table);
+  return {std::move(made.codes), cpu::codes_by(queue, workers, made.table, other), made.are_rows};
+}
+
 void expect_interned(base::Queue& queue, const ByteColumn& table, const ByteColumn& other) {
   cpu::Workers workers(queue);
   uint64_t const before = queue.host_pool->in_use_bytes();
   {
-    keys::Codes const codes = cpu::intern(queue, workers, table.side(), other.side());
+    Codes const codes = intern(queue, workers, table.side(), other.side());
     tests::expect_codes(table.values, other.values, codes_in(codes.of_table, table.values.size()),
                         codes_in(codes.of_other, other.values.size()));
   }
@@ -72,11 +84,11 @@ TEST(Intern, OffsetsThatPointOutsideAreEmptyValues) {
   OwnQueue owned = cpu_queue();
   base::Queue& queue = owned;
   cpu::Workers workers(queue);
-  keys::Codes const of_other = cpu::intern(queue, workers, empty.side(), side);
+  Codes const of_other = intern(queue, workers, empty.side(), side);
   std::vector<uint32_t> const codes = codes_in(of_other.of_other, side.rows);
   EXPECT_NE(codes[0], 0U);  // 30 bytes: none of the table's
   for (size_t row = 1; row < side.rows; ++row) EXPECT_EQ(codes[row], 0U) << row;
-  keys::Codes const of_table = cpu::intern(queue, workers, side, empty.side());
+  Codes const of_table = intern(queue, workers, side, empty.side());
   std::vector<uint32_t> const own = codes_in(of_table.of_table, side.rows);
   EXPECT_EQ(codes_in(of_table.of_other, 2)[0], own[1]);
   for (size_t row = 2; row < side.rows; ++row) EXPECT_EQ(own[row], own[1]) << row;
@@ -113,7 +125,7 @@ TEST(Intern, AgreesOnOneRowOfAValueWhoeverIsFirst) {
 TEST(Intern, OfNoColumnAtAll) {
   OwnQueue queue = cpu_queue();
   cpu::Workers workers(queue);
-  keys::Codes const codes = cpu::intern(queue, workers, {}, {});
+  Codes const codes = intern(queue, workers, {}, {});
   EXPECT_EQ(codes.of_table.data(), nullptr);
   EXPECT_EQ(codes.of_other.data(), nullptr);
 }
@@ -126,7 +138,7 @@ TEST(Intern, KeepsTheMemoryLimit) {
     OwnQueue queue = cpu_queue(2, limit);
     cpu::Workers workers(queue);
     try {
-      cpu::intern(queue, workers, table.side(), other.side());
+      intern(queue, workers, table.side(), other.side());
       FAIL() << "took more than it may";
     } catch (const base::Error& error) {
       EXPECT_EQ(error.status(), GPUJOIN_ERROR_MEMORY_LIMIT);
@@ -142,7 +154,7 @@ TEST(Intern, StopsWhenAskedTo) {
   uint64_t const before = queue->host_pool->in_use_bytes();
   queue->context.cancels.fetch_add(1);
   try {
-    cpu::intern(queue, workers, table.side(), table.side());
+    intern(queue, workers, table.side(), table.side());
     FAIL() << "went on";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.status(), GPUJOIN_ERROR_CANCELLED);

@@ -2,6 +2,7 @@
 // with probe sides that come later, compared with the join of both in one call.
 #include "src/execute/kept_build.hpp"
 
+#include "src/pieces/build.hpp"
 #include "tests/pieces/drawn_tables.hpp"
 
 namespace gpujoin::tests {
@@ -85,11 +86,8 @@ class KeptBuilds : public ::testing::Test {
     gpujoin_plan_options const options = GPUJOIN_PLAN_OPTIONS_INIT;
     auto const rows = relation_of(context_, build);
     auto const first = relation_of(context_, probes.front());
-    auto const make = [&](const execute::KeptBuild* failed) {
-      return execute::KeptBuild::make(queue, build_left ? rows : first, build_left ? first : rows,
-                                      spec, options, build_left, nullptr, failed);
-    };
-    auto kept = make(nullptr);
+    auto kept = execute::KeptBuild::make(queue, build_left ? rows : first,
+                                         build_left ? first : rows, spec, options, build_left);
     if (kept == nullptr) {
       EXPECT_TRUE(!execute::KeptBuild::may_keep(spec, options) || is_joined_anew(spec));
       return;
@@ -114,7 +112,7 @@ class KeptBuilds : public ::testing::Test {
                                          << text_of(without(expected, found)) << "too many\n"
                                          << text_of(without(found, expected));
       // A table of unique keys, which they are not.
-      if (!kept->is_good()) kept = make(kept.get());
+      if (!kept->is_good()) kept = execute::KeptBuild::make(queue, kept->next());
       if (kept == nullptr) {
         EXPECT_TRUE(is_joined_anew(spec));
         return;
@@ -145,6 +143,54 @@ TEST_F(KeptBuilds, AnswerOnTheGpuAsTheJoinInOneCall) {
 TEST_F(KeptBuilds, OfOneKeyAnswerOnTheGpuAsTheJoinInOneCall) {
   use(GPUJOIN_DEVICE_CUDA);
   if (!IsSkipped()) join_all(1);
+}
+
+// The first probe finds that keys repeat, and is joined in partitions by the codes that there are:
+// of a key that the build side does not have they do not tell its value.
+TEST_F(KeptBuilds, KeysThatTheBuildSideHasNotComeOutAsTheyAre) {
+  use(GPUJOIN_DEVICE_CUDA);
+  if (IsSkipped()) return;
+  constexpr int32_t kRows = 1 << 18;
+  constexpr int32_t kMatched = 1000;  // of the probe side, twice
+  OwnQueue const queue(context_);
+  auto const relation = [&](bool is_build) {
+    auto table = std::make_shared<Table>();
+    for (int32_t i = 0; i < kRows; ++i) {
+      table->key.push_back(is_build ? i / 2 : kRows / 2 - kMatched + i);
+      table->number.push_back(7);
+    }
+    auto made = std::make_shared<columns::Relation>();
+    made->context = context_;
+    made->rows = kRows;
+    made->owner = table;
+    for (const int32_t* const data : {table->key.data(), table->number.data(), table->key.data()}) {
+      made->columns.push_back(plain(GPUJOIN_TYPE_INT32, data, nullptr));
+    }
+    return pieces::on_device(queue, std::move(made));
+  };
+  auto const build = relation(true);
+  auto const probe = relation(false);
+  for (JoinKind const kind : {JoinKind::kLeft, JoinKind::kFull}) {
+    columns::JoinSpec spec;
+    spec.kind = kind;
+    spec.left_keys = spec.right_keys = {0, 1};
+    spec.materialize = true;
+    spec.left_columns = {0, 2};
+    auto const kept =
+        execute::KeptBuild::make(queue, probe, build, spec, GPUJOIN_PLAN_OPTIONS_INIT, false);
+    ASSERT_NE(kept, nullptr);
+    auto const planned = kept->joined_with(queue, probe);
+    ASSERT_TRUE(planned.has_value());
+    Rows rows;
+    auto const result = execute::execute(queue, *planned);
+    add_rows(*result, &rows);
+    int32_t const unmatched_build = kind == JoinKind::kFull ? kRows - 2 * kMatched : 0;
+    EXPECT_EQ(result->rows, kRows + kMatched + unmatched_build);
+    for (auto const& [row, count] : rows) {
+      auto const space = row.find(' ');
+      ASSERT_EQ(row.substr(0, space + 1), row.substr(space + 1)) << count;
+    }
+  }
 }
 
 }  // namespace

@@ -34,10 +34,20 @@ struct OnDevice {
   }
 };
 
+struct Codes {
+  base::Buffer of_table;
+  base::Buffer of_other;
+};
+
+Codes intern(base::Queue& queue, const keys::InternedSide& table, const keys::InternedSide& other) {
+  keys::Interned made = keys::intern(queue, table);
+  return {std::move(made.codes), keys::codes_by(queue, made.table, other)};
+}
+
 void expect_interned(base::Queue& queue, const ByteColumn& table, const ByteColumn& other) {
   OnDevice const table_there(queue, table);
   OnDevice const other_there(queue, other);
-  keys::Codes const codes = keys::intern(queue, table_there.side, other_there.side);
+  Codes const codes = intern(queue, table_there.side, other_there.side);
   expect_codes(table.values, other.values,
                download<uint32_t>(queue, codes.of_table.data(), table.values.size()),
                download<uint32_t>(queue, codes.of_other.data(), other.values.size()));
@@ -79,7 +89,7 @@ TEST_F(Intern, TakesManyRows) {
 }
 
 TEST_F(Intern, OfNoColumnAtAll) {
-  keys::Codes const codes = keys::intern(queue(), {}, {});
+  Codes const codes = intern(queue(), {}, {});
   EXPECT_EQ(codes.of_table.data(), nullptr);
   EXPECT_EQ(codes.of_other.data(), nullptr);
 }
@@ -94,7 +104,7 @@ TEST_F(Intern, KeepsTheMemoryLimit) {
   for (uint64_t const megabytes : {10, 20, 40}) {
     OwnQueue const limited = limited_queue(megabytes << 20);
     uint64_t const before = limited->device_pool->in_use_bytes();
-    EXPECT_EQ(status_of([&] { keys::intern(limited, table, other); }), GPUJOIN_ERROR_MEMORY_LIMIT);
+    EXPECT_EQ(status_of([&] { intern(limited, table, other); }), GPUJOIN_ERROR_MEMORY_LIMIT);
     EXPECT_EQ(limited->device_pool->in_use_bytes(), before);
   }
 }
