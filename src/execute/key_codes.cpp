@@ -1,6 +1,7 @@
 #include "src/execute/key_codes.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "src/columns/result.hpp"
 #include "src/keys/column_positions.hpp"
@@ -145,43 +146,62 @@ Codes code(ColumnWork& work, plan::Device device, TextKey text, const Brought& l
   return intern(work, left.interned, right.interned);
 }
 
+// The same of rows.
+struct BroughtRows {
+  ColumnView first;
+  Held rows;    // both are needed no longer than until the codes are made
+  Held copies;  // but for a validity among these
+  keys::InternedSide interned;
+};
+
 // Rows of 8 bytes a column, one after the other.
-keys::InternedSide rows_of(base::Queue& queue, ColumnWork& work, const CodedRows& side,
-                           Held* rows_kept, Held* copies, ColumnView* first) {
+void bring(base::Queue& queue, ColumnWork& work, const CodedRows& side, BroughtRows* brought) {
   auto const rows = static_cast<uint64_t>(side.relation.rows);
   uint64_t const words = side.columns.size();
   Storage data = work.allocate(base::checked_bytes(rows, words * 8), "rows of a key");
   auto* const target = static_cast<uint64_t*>(const_cast<void*>(data.get()));
   for (size_t i = 0; i < side.columns.size(); ++i) {
     ColumnView const column =
-        bring_column(queue, work, side.columns[i], side.relation.rows, copies);
-    if (i == 0) *first = column;
+        bring_column(queue, work, side.columns[i], side.relation.rows, &brought->copies);
+    if (i == 0) brought->first = column;
     kernels::DerivedKey step;
     step.source = column.data;
     step.width = column.width;
     step.op = kernels::KeyOp::kUnsigned;
     work.derive(step, 8, rows, words, target + i);
   }
-  keys::InternedSide interned;
+  keys::InternedSide& interned = brought->interned;
   interned.values.width = static_cast<int32_t>(words * 8);
   interned.values.bytes = interned.values.first = reinterpret_cast<const uint8_t*>(target);
   interned.values.end = interned.values.bytes + rows * words * 8;
-  interned.validity = validity_of(*first);
+  interned.validity = validity_of(brought->first);
   interned.rows = rows;
-  rows_kept->push_back(std::move(data));
-  return interned;
+  brought->rows.push_back(std::move(data));
 }
 
-ColumnView view_of_rows(ColumnWork& work, const CodedRows& side, const ColumnView& first,
-                        const Held& copies, Storage codes) {
-  ColumnView view = made_view(codes.get(), 4, work.memory());
-  view.validity = first.validity;
-  view.validity_bit_offset = first.validity_bit_offset;
-  side.held->push_back(std::move(codes));
+ColumnView finish(ColumnWork& work, const CodedRows& side, const BroughtRows& brought,
+                  Coded codes) {
+  ColumnView view = made_view(codes.values.get(), codes.width, work.memory());
+  view.validity = brought.first.validity;
+  view.validity_bit_offset = brought.first.validity_bit_offset;
+  side.held->push_back(std::move(codes.values));
   // Among them may be a copy of the validity.
-  if (first.validity != nullptr) side.held->insert(side.held->end(), copies.begin(), copies.end());
+  if (view.validity != nullptr) {
+    side.held->insert(side.held->end(), brought.copies.begin(), brought.copies.end());
+  }
   return view;
 }
+
+// What is interned lies in them.
+Held held_by(Brought& brought) { return std::move(brought.copies); }
+Held held_by(BroughtRows& brought) {
+  Held held = std::move(brought.copies);
+  held.insert(held.end(), brought.rows.begin(), brought.rows.end());
+  return held;
+}
+
+template <typename Side>
+using BroughtAs = std::conditional_t<std::is_same_v<Side, CodedRows>, BroughtRows, Brought>;
 
 }  // namespace
 
@@ -245,60 +265,44 @@ std::pair<ColumnView, ColumnView> code_rows(base::Queue& queue, Works& works, pl
                                    right.columns.front().memory, right.relation.rows);
   works.of(memory, left.relation.ready_event);
   ColumnWork& work = works.of(memory, right.relation.ready_event);
-  Held rows;
-  Held copies;
-  ColumnView first_left;
-  ColumnView first_right;
-  keys::InternedSide const of_left = rows_of(queue, work, left, &rows, &copies, &first_left);
-  keys::InternedSide const of_right = rows_of(queue, work, right, &rows, &copies, &first_right);
-  Codes codes = intern(work, of_left, of_right);
-  return {view_of_rows(work, left, first_left, copies, std::move(codes.left.values)),
-          view_of_rows(work, right, first_right, copies, std::move(codes.right.values))};
+  BroughtRows of_left;
+  BroughtRows of_right;
+  bring(queue, work, left, &of_left);
+  bring(queue, work, right, &of_right);
+  Codes codes = intern(work, of_left.interned, of_right.interned);
+  return {finish(work, left, of_left, std::move(codes.left)),
+          finish(work, right, of_right, std::move(codes.right))};
 }
 
+template <typename Side>
 std::shared_ptr<const KeptCodes> KeptCodes::make(base::Queue& queue, Works& works,
-                                                 plan::Device device, const CodedSide& build,
+                                                 plan::Device device, const Side& build,
                                                  ColumnView* codes) {
   std::shared_ptr<KeptCodes> kept(new KeptCodes(device));
   ColumnWork& work = works.of(kept->memory_, build.relation.ready_event);
-  Brought brought;
+  BroughtAs<Side> brought;
   bring(queue, work, build, &brought);
   keys::Interned made = work.intern(brought.interned);
   *codes = finish(work, build, brought, own_codes(made));
-  kept->held_ = std::move(brought.copies);
+  kept->held_ = held_by(brought);
   kept->table_ = std::move(made.table);
   return kept;
 }
 
-std::shared_ptr<const KeptCodes> KeptCodes::make(base::Queue& queue, Works& works,
-                                                 plan::Device device, const CodedRows& build,
-                                                 ColumnView* codes) {
-  std::shared_ptr<KeptCodes> kept(new KeptCodes(device));
-  ColumnWork& work = works.of(kept->memory_, build.relation.ready_event);
-  ColumnView first;
-  keys::Interned made =
-      work.intern(rows_of(queue, work, build, &kept->held_, &kept->held_, &first));
-  *codes = view_of_rows(work, build, first, kept->held_, own_codes(made).values);
-  kept->table_ = std::move(made.table);
-  return kept;
-}
-
-ColumnView KeptCodes::codes_of(base::Queue& queue, Works& works, const CodedSide& probe) const {
+template <typename Side>
+ColumnView KeptCodes::codes_of(base::Queue& queue, Works& works, const Side& probe) const {
   ColumnWork& work = works.of(memory_, probe.relation.ready_event);
-  Brought brought;
+  BroughtAs<Side> brought;
   bring(queue, work, probe, &brought);
   Storage codes = columns::make_storage(work.codes_by(table_, brought.interned));
   return finish(work, probe, brought, {std::move(codes)});
 }
 
-ColumnView KeptCodes::codes_of(base::Queue& queue, Works& works, const CodedRows& probe) const {
-  ColumnWork& work = works.of(memory_, probe.relation.ready_event);
-  Held rows;
-  Held copies;
-  ColumnView first;
-  Storage codes = columns::make_storage(
-      work.codes_by(table_, rows_of(queue, work, probe, &rows, &copies, &first)));
-  return view_of_rows(work, probe, first, copies, std::move(codes));
-}
+template std::shared_ptr<const KeptCodes> KeptCodes::make(base::Queue&, Works&, plan::Device,
+                                                          const CodedSide&, ColumnView*);
+template std::shared_ptr<const KeptCodes> KeptCodes::make(base::Queue&, Works&, plan::Device,
+                                                          const CodedRows&, ColumnView*);
+template ColumnView KeptCodes::codes_of(base::Queue&, Works&, const CodedSide&) const;
+template ColumnView KeptCodes::codes_of(base::Queue&, Works&, const CodedRows&) const;
 
 }  // namespace gpujoin::execute

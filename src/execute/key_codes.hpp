@@ -63,15 +63,13 @@ std::pair<columns::ColumnView, columns::ColumnView> code_rows(base::Queue& queue
 // it is made; any number of queues at a time. What the build side lies in is to stay.
 class KeptCodes {
  public:
-  // codes: the build side's own.
+  // Side: CodedSide or CodedRows, the same for both. codes: the build side's own.
+  template <typename Side>
   static std::shared_ptr<const KeptCodes> make(base::Queue& queue, Works& works,
-                                               plan::Device device, const CodedSide& build,
+                                               plan::Device device, const Side& build,
                                                columns::ColumnView* codes);
-  static std::shared_ptr<const KeptCodes> make(base::Queue& queue, Works& works,
-                                               plan::Device device, const CodedRows& build,
-                                               columns::ColumnView* codes);
-  columns::ColumnView codes_of(base::Queue& queue, Works& works, const CodedSide& probe) const;
-  columns::ColumnView codes_of(base::Queue& queue, Works& works, const CodedRows& probe) const;
+  template <typename Side>
+  columns::ColumnView codes_of(base::Queue& queue, Works& works, const Side& probe) const;
 
  private:
   explicit KeptCodes(plan::Device device) : memory_(plan::memory_of(device)) {}

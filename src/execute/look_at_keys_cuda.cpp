@@ -1,5 +1,4 @@
 // look_at_keys_cuda.cpp: between which values keys of several columns lie.
-#include <numeric>
 #include <vector>
 
 #include "src/base/device.hpp"
@@ -54,10 +53,7 @@ std::optional<keys::KeyEncoding> look_at_build_keys_on_gpu(base::Queue& queue,
   auto const& keys = left ? join.spec.left_keys : join.spec.right_keys;
   std::vector<int32_t> const widths = widths_of(relation, keys);
   auto const columns = keys_there(queue, relation, keys);
-  if (!columns) {
-    bool const fits = std::accumulate(widths.begin(), widths.end(), 0) <= 8;
-    return fits ? keys::pack_unseen(widths) : std::nullopt;
-  }
+  if (!columns) return keys::pack_unseen(widths);
   keys::KeyRanges const found =
       keys::key_ranges(queue, {*columns, relation.rows}, {*columns, 0}, keys::AskedRows::kAll);
   return keys::pack_side(widths, found.left);
