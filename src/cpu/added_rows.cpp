@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "src/base/prefetch.hpp"
+
 namespace gpujoin::cpu {
 
 namespace {
@@ -13,9 +15,6 @@ namespace {
 using kernels::GroupState;
 using kernels::NumberForm;
 using kernels::StateKind;
-
-// States that are asked for before they are needed.
-constexpr uint32_t kAhead = 16;
 
 using Word = std::atomic_ref<uint64_t>;
 
@@ -89,8 +88,8 @@ template <typename Add>
 void each_valid(const GroupState& state, const AddedRows& added, const Add& add) {
   auto const words = static_cast<uint64_t>(state.words);
   for (uint32_t row = 0; row < added.rows; ++row) {
-    if (added.groups != nullptr && row + kAhead < added.rows) {
-      __builtin_prefetch(state.values + added.groups[row + kAhead] * words, 1);
+    if (added.groups != nullptr && row + base::kRowsAhead < added.rows) {
+      base::ask_for(state.values + added.groups[row + base::kRowsAhead] * words);
     }
     if (!is_set(added.valid, row)) continue;
     add(row, state.values + (added.groups == nullptr ? 0 : added.groups[row] * words));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "src/base/prefetch.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/value_width.hpp"
@@ -27,9 +28,19 @@ constexpr uint32_t kRunRows = 64;
 template <typename Value>
 void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byte* room) {
   auto const from = [&](uint32_t i) { return base + uint64_t{index[i]} * sizeof(Value); };
-  for (uint32_t first = 0; first < rows; first += kRunRows) {
-    uint32_t const end = std::min(first + kRunRows, rows);
-    if (are_neighbours(index + first, end - first)) {
+  auto const is_run = [&](uint32_t first, uint32_t end) {
+    return first == end || are_neighbours(index + first, end - first);
+  };
+  uint32_t end = std::min(kRunRows, rows);
+  bool next_is_run = is_run(0, end);
+  for (uint32_t first = 0, next_end; first < rows; first = end, end = next_end) {
+    next_end = std::min(end + kRunRows, rows);
+    bool const copies = next_is_run;
+    next_is_run = is_run(end, next_end);
+    if (!next_is_run && !are_near(index + end, next_end - end)) {
+      for (uint32_t i = end; i < next_end; ++i) base::ask_for(from(i));
+    }
+    if (copies) {
       std::memcpy(room + first * sizeof(Value), from(first), (end - first) * sizeof(Value));
       continue;
     }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "src/base/memory.hpp"
+#include "src/base/prefetch.hpp"
 #include "src/base/queue.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -77,9 +78,9 @@ class CodePositions {
       for (uint64_t i = 0; i < count; ++i) {
         uint64_t const code = code_of(first + i);
         at_once[i] = {code, firsts + bucket_of(std::clamp(code, low_, high))};
-        __builtin_prefetch(at_once[i].bucket);
+        base::ask_for(at_once[i].bucket);
       }
-      for (uint64_t i = 0; i < count; ++i) __builtin_prefetch(codes_ + *at_once[i].bucket);
+      for (uint64_t i = 0; i < count; ++i) base::ask_for(codes_ + *at_once[i].bucket);
       for (uint64_t i = 0; i < count; ++i) {
         auto const [code, bucket] = at_once[i];
         const uint64_t* found = codes_ + bucket[0];

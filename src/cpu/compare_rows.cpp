@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/base/prefetch.hpp"
+
 namespace gpujoin::cpu {
 
 namespace {
@@ -11,14 +13,11 @@ using kernels::ConditionColumn;
 using kernels::SimpleComparison;
 using kernels::ValueForm;
 
-// Loads asked for before they are needed.
-constexpr uint32_t kAhead = 32;
-
 template <typename Value>
 struct Column {
   Column(const ConditionColumn& column, const PairBatch& batch)
       : values(static_cast<const Value*>(column.data)), rows(batch.rows(column.of_left)) {}
-  void ask_for(uint32_t pair) const { __builtin_prefetch(values + rows[pair]); }
+  void ask_for(uint32_t pair) const { base::ask_for(values + rows[pair]); }
   Value operator[](uint32_t pair) const { return values[rows[pair]]; }
   const Value* values;
   const uint32_t* rows;
@@ -28,7 +27,7 @@ template <Comparator kComparator, typename Value>
 void compare_with(const Column<Value>& first, const Column<Value>& second, uint32_t count,
                   uint8_t* answers) {
   for (uint32_t i = 0; i < count; ++i) {
-    uint32_t const ahead = std::min(i + kAhead, count - 1);
+    uint32_t const ahead = std::min(i + base::kRowsAhead, count - 1);
     first.ask_for(ahead);
     second.ask_for(ahead);
     answers[i] = kernels::compare_simply<kComparator>(first[i], second[i]) ? 1 : 0;
@@ -38,7 +37,7 @@ void compare_with(const Column<Value>& first, const Column<Value>& second, uint3
 template <Comparator kComparator, typename Value>
 void compare_with(const Column<Value>& first, Value constant, uint32_t count, uint8_t* answers) {
   for (uint32_t i = 0; i < count; ++i) {
-    first.ask_for(std::min(i + kAhead, count - 1));
+    first.ask_for(std::min(i + base::kRowsAhead, count - 1));
     answers[i] = kernels::compare_simply<kComparator>(first[i], constant) ? 1 : 0;
   }
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/conditions/interpret.hpp"
 #include "src/cpu/condition_vectors.hpp"
+#include "src/cpu/gather_values.hpp"
 
 namespace gpujoin::cpu {
 
@@ -13,18 +14,6 @@ using kernels::Int128;
 using kernels::ValueForm;
 using kernels::ValueState;
 
-// Loads asked for before they are needed.
-constexpr uint32_t kAhead = 32;
-
-template <typename Stored, typename Value>
-void gather(const void* data, const uint32_t* rows, uint32_t count, Value* values) {
-  auto const* const stored = static_cast<const Stored*>(data);
-  for (uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(stored + rows[std::min(i + kAhead, count - 1)]);
-    values[i] = static_cast<Value>(stored[rows[i]]);
-  }
-}
-
 template <typename Value>
 void gather_one_by_one(const ConditionColumn& column, const uint32_t* rows, uint32_t count,
                        Value* values) {
@@ -34,35 +23,35 @@ void gather_one_by_one(const ConditionColumn& column, const uint32_t* rows, uint
 // Of a column without hops, in rows that are there. What lies beneath a NULL is read with the
 // others, but for values of bytes, which may lie nowhere.
 template <typename Value>
-void gather_values(const ConditionColumn& column, const uint32_t* rows, uint32_t count,
-                   Value* values) {
+void gather_plain(const ConditionColumn& column, const uint32_t* rows, uint32_t count,
+                  Value* values) {
   if constexpr (std::is_same_v<Value, int64_t>) {
     switch (column.form) {
       case ValueForm::kInt8:
-        return gather<int8_t>(column.data, rows, count, values);
+        return gather_values<int8_t>(column.data, rows, count, values);
       case ValueForm::kInt16:
-        return gather<int16_t>(column.data, rows, count, values);
+        return gather_values<int16_t>(column.data, rows, count, values);
       case ValueForm::kInt32:
-        return gather<int32_t>(column.data, rows, count, values);
+        return gather_values<int32_t>(column.data, rows, count, values);
       case ValueForm::kUint8:
-        return gather<uint8_t>(column.data, rows, count, values);
+        return gather_values<uint8_t>(column.data, rows, count, values);
       case ValueForm::kUint16:
-        return gather<uint16_t>(column.data, rows, count, values);
+        return gather_values<uint16_t>(column.data, rows, count, values);
       case ValueForm::kUint32:
-        return gather<uint32_t>(column.data, rows, count, values);
+        return gather_values<uint32_t>(column.data, rows, count, values);
       default:
-        return gather<int64_t>(column.data, rows, count, values);
+        return gather_values<int64_t>(column.data, rows, count, values);
     }
   } else if constexpr (std::is_same_v<Value, double>) {
     if (column.form == ValueForm::kFloat64) {
-      return gather<double>(column.data, rows, count, values);
+      return gather_values<double>(column.data, rows, count, values);
     }
     if (column.form == ValueForm::kFloat32) {
-      return gather<float>(column.data, rows, count, values);
+      return gather_values<float>(column.data, rows, count, values);
     }
   } else if constexpr (std::is_same_v<Value, Int128>) {
     if (column.form == ValueForm::kUint64) {
-      return gather<uint64_t>(column.data, rows, count, values);
+      return gather_values<uint64_t>(column.data, rows, count, values);
     }
   }
   gather_one_by_one(column, rows, count, values);
@@ -86,7 +75,7 @@ void load(const ConditionColumn& column, const conditions::Sources& sources, con
     }
     return vectors->set_are_values(target, any == kernels::kValueState);
   }
-  gather_values(column, rows, batch.count, values);
+  gather_plain(column, rows, batch.count, values);
   if (!has_nulls) return vectors->set_are_values(target, true);
   ValueState any = kernels::kValueState;
   for (uint32_t i = 0; i < batch.count; ++i) {

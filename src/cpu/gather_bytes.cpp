@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/bytes_layout.hpp"
 #include "src/cpu/gather_bits.hpp"
 #include "src/cpu/value_width.hpp"
@@ -29,8 +30,8 @@ constexpr uint64_t kTaskBytes = uint64_t{4} << 20;
 constexpr uint64_t kSumRows = uint64_t{1} << 10;
 // Row numbers are anything: where a value lies is fetched so many rows ahead, and then its bytes.
 // A line from memory takes as long as a dozen values.
-constexpr uint64_t kPlacesAhead = 64;
-constexpr uint64_t kBytesAhead = 32;
+constexpr uint64_t kPlacesAhead = base::kRowsAhead;
+constexpr uint64_t kBytesAhead = base::kRowsAhead;
 static_assert(kTaskRows % kSumRows == 0 && kSumRows % 64 == 0);
 
 // What a task needs to know of the rows.
@@ -51,7 +52,7 @@ void fetch_place(const BytesColumn& column, const Rows& rows, uint64_t i) {
                               : kLayout == BytesLayout::kOffsets64 ? 8
                                                                    : 16;
   if (i < rows.count && rows.is_valid(i)) {
-    __builtin_prefetch(static_cast<const std::byte*>(column.places) + kBytes * rows[i]);
+    base::ask_for(static_cast<const std::byte*>(column.places) + kBytes * rows[i]);
   }
 }
 
@@ -106,6 +107,12 @@ void gather_typed(const uint8_t* bytes, const Rows& rows, uint64_t first, uint64
     uint64_t const last = std::min(begin + 64, end);
     uint64_t const all = ~uint64_t{0} >> (64 - (last - begin));
     uint64_t const valid = rows.validity != nullptr ? rows.validity[begin / 64] & all : all;
+    if (rows.numbers != nullptr) {
+      // Of a row that is not valid the number is anything, and asks for nothing.
+      for (uint64_t i = last; i < std::min(last + 64, end); ++i) {
+        base::ask_for(bytes + rows[i] * sizeof(Value));
+      }
+    }
     if (valid == all) {
       for (uint64_t i = begin; i < last; ++i) store(i, load(rows[i]));
     } else if (valid == 0) {
@@ -128,7 +135,7 @@ void gather_any(const BytesColumn& values, const Rows& rows, uint64_t first, uin
   Target target(data + first * width, data + end * width);
   for (uint64_t i = first; i < end; ++i) {
     if (i + kPlacesAhead < end && rows.is_valid(i + kPlacesAhead)) {
-      __builtin_prefetch(values.bytes + rows[i + kPlacesAhead] * width);
+      base::ask_for(values.bytes + rows[i + kPlacesAhead] * width);
     }
     if (rows.is_valid(i)) {
       target.append(span_at<BytesLayout::kFixed>(values, rows[i]), values.end);
@@ -229,8 +236,8 @@ void copy_values(const BytesColumn& values, const Places<kLayout>& places, uint6
   for (uint64_t i = first; i < end; ++i) {
     if (i + kBytesAhead < end) {
       ByteSpan const later = places.read(values, i + kBytesAhead);
-      __builtin_prefetch(later.data);
-      __builtin_prefetch(later.data + later.count);
+      base::ask_for(later.data);
+      base::ask_for(later.data + later.count);
     }
     ByteSpan const value = places.read(values, i);
     offsets[i] = static_cast<Offset>(offset);

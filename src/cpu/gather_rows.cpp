@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "src/cpu/gather_values.hpp"
 #include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
@@ -15,14 +16,6 @@ using base::Memory;
 
 // Of one task: a multiple of the 64 rows of a word of validity, so that no two tasks share a word.
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-
-template <typename Value>
-void gather_values(const void* source, const uint32_t* rows, uint64_t first, uint64_t end,
-                   void* target) {
-  auto const* from = static_cast<const Value*>(source);
-  auto* to = static_cast<Value*>(target);
-  for (uint64_t i = first; i < end; ++i) to[i] = from[rows[i]];
-}
 
 // Returns how many of the rows are NULL.
 int64_t gather_bits(const columns::ColumnView& source, const uint32_t* rows, uint64_t first,
@@ -60,7 +53,8 @@ columns::ResultColumn gather_rows(base::Queue& queue, Workers& workers, const ch
   std::atomic<int64_t> nulls{0};
   workers.for_each_range(stage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
     with_width(source.width, [&](auto zero) {
-      gather_values<decltype(zero)>(source.data, rows, first, end, values.data());
+      using Value = decltype(zero);
+      gather_values<Value>(source.data, rows + first, end - first, values.as<Value>() + first);
     });
     if (source.validity == nullptr) return;
     nulls.fetch_add(gather_bits(source, rows, first, end, bits.as<uint64_t>()),

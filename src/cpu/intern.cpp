@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/bytes_layout.hpp"
 #include "src/cpu/short_value.hpp"
 #include "src/cpu/tagged_rows.hpp"
@@ -25,8 +26,8 @@ constexpr uint64_t kGroupRows = 64;
 constexpr uint64_t kGroupsBetweenPolls = 64;
 
 void prefetch_ends(const LoadableBytes& value) {
-  __builtin_prefetch(value.data);
-  __builtin_prefetch(value.data + value.count - 1);
+  base::ask_for(value.data);
+  base::ask_for(value.data + value.count - 1);
 }
 
 // What is compared of a value, half a cache line: of one of up to 24 bytes all of it. Of a longer
@@ -96,7 +97,7 @@ class Values {
         if (row / kGroupRows % kGroupsBetweenPolls == 0) workers_.poll();
         uint64_t const rows = std::min(end - row, kGroupRows);
         uint64_t const started =
-            start<kToWrite>(side_, value_at, row, row + rows, compared_ + row, codes, walks);
+            start(side_, value_at, row, row + rows, compared_ + row, codes, walks);
         are_own = are_own && started == rows;
         for (uint64_t i = 0; i < started; ++i) {
           uint32_t const code = take_slot(walks[i]);
@@ -120,8 +121,8 @@ class Values {
         if (step < count) {
           Group& group = groups[step % 3];
           uint64_t const begin = first + step * kGroupRows;
-          group.started = start<kToRead>(side, value_at, begin, std::min(end, begin + kGroupRows),
-                                         group.compared, codes, group.walks);
+          group.started = start(side, value_at, begin, std::min(end, begin + kGroupRows),
+                                group.compared, codes, group.walks);
         }
         if (step >= 1 && step <= count) find_tags(&groups[(step - 1) % 3]);
         if (step >= 2) find_values(side, &groups[(step - 2) % 3], codes);
@@ -138,12 +139,8 @@ class Values {
     }
   }
 
-  // What buckets are asked for to be.
-  static constexpr int kToRead = 0;
-  static constexpr int kToWrite = 1;
-
   // Walks of the rows that are not NULL; how many there are. compared: of the rows from `first` on.
-  template <int kTo, typename ValueAt>
+  template <typename ValueAt>
   uint64_t start(const keys::InternedSide& side, const ValueAt& value_at, uint64_t first,
                  uint64_t end, Compared* compared, uint32_t* codes, Walk* walks) const {
     uint64_t started = 0;
@@ -159,7 +156,7 @@ class Values {
                                       : short_hash_.of(compared->value, compared->count);
       walk.bucket = kernels::first_slot(walk.hash, bucket_count_);
       walk.row = static_cast<uint32_t>(row);
-      __builtin_prefetch(&buckets_[walk.bucket], kTo);
+      base::ask_for(&buckets_[walk.bucket]);
     }
     return started;
   }
@@ -213,7 +210,7 @@ class Values {
       Walk& walk = group->walks[i];
       walk.found = buckets_[walk.bucket].with_tag(walk.hash);
       find_tag(&walk);
-      if (walk.found != 0) __builtin_prefetch(&compared_[walk.code]);
+      if (walk.found != 0) base::ask_for(&compared_[walk.code]);
     }
   }
 

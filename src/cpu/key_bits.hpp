@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "src/base/memory.hpp"
+#include "src/base/prefetch.hpp"
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/cpu/workers.hpp"
@@ -86,7 +87,10 @@ class KeyBits {
       return;
     }
     auto const* const rows = rows_->as<uint32_t>();
-    for (uint32_t i = 0; i < count; ++i) numbers[i] = rows[numbers[i]];
+    for (uint32_t i = 0; i < count; ++i) {
+      base::ask_for(rows + numbers[std::min(i + base::kRowsAhead, count - 1)]);
+      numbers[i] = rows[numbers[i]];
+    }
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/valid_rows.hpp"
 #include "src/cpu/value_width.hpp"
@@ -18,8 +19,6 @@ using base::Memory;
 
 // Rows of one task.
 constexpr uint64_t kPieceRows = uint64_t{1} << 16;
-// Loads asked for before they are needed.
-constexpr uint32_t kAhead = 32;
 
 // The sums of so many rows lie in the first cache while the columns are added, one by one.
 constexpr uint64_t kSummedRows = 512;
@@ -85,9 +84,9 @@ void compare_column(const ComparedColumns& column, const MatchBatch<uint64_t>& b
     auto const* probe = static_cast<const decltype(zero)*>(column.probe->data);
     auto const row_of = [](uint64_t rest) { return static_cast<uint32_t>(rest); };
     for (uint32_t i = 0; i < batch.rows; ++i) {
-      uint32_t const ahead = std::min(i + kAhead, batch.rows - 1);
-      __builtin_prefetch(build + row_of(batch.build[ahead]));
-      __builtin_prefetch(probe + row_of(batch.probe[ahead]));
+      uint32_t const ahead = std::min(i + base::kRowsAhead, batch.rows - 1);
+      base::ask_for(build + row_of(batch.build[ahead]));
+      base::ask_for(probe + row_of(batch.probe[ahead]));
       bool const equal = build[row_of(batch.build[i])] == probe[row_of(batch.probe[i])];
       same[i] = static_cast<uint8_t>(same[i] & static_cast<uint8_t>(equal));
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/valid_rows.hpp"
 #include "src/cpu/value_width.hpp"
@@ -14,19 +15,20 @@ namespace {
 
 constexpr uint64_t kTaskRows = 64 * kMorselRows;
 
-// The numbers of the keys of rows [first, end), but for NULL ones.
+// The numbers of the keys of rows [first, end), but for NULL ones. Returns behind the last.
 template <typename Key>
-void numbers_of(const KeyBits& keys, const columns::ColumnView& column, uint64_t first,
-                uint64_t end, uint64_t* numbers) {
+uint64_t* numbers_of(const KeyBits& keys, const columns::ColumnView& column, uint64_t first,
+                     uint64_t end, uint64_t* numbers) {
   auto const* const values = static_cast<const Key*>(column.data);
   if (column.validity == nullptr) {
     for (uint64_t row = first; row < end; ++row) *numbers++ = keys.number_of(values[row]);
-    return;
+    return numbers;
   }
   each_valid_row(column, first, end, [&](uint64_t row, bool stays) {
     *numbers = keys.number_of(values[row]);
     numbers += stays ? 1 : 0;
   });
+  return numbers;
 }
 
 // kRowBytes: 0: any.
@@ -77,7 +79,11 @@ base::Buffer place_rows(base::Queue& queue, Workers& workers, const KeyBits& key
     for (uint64_t row = begin; row < end; row += kMorselRows) {
       auto const count = static_cast<uint32_t>(std::min<uint64_t>(end - row, kMorselRows));
       with_key_width(layout.key->width, [&](auto key) {
-        numbers_of<decltype(key)>(keys, *layout.key, row, row + count, numbers.data());
+        auto const* const last =
+            numbers_of<decltype(key)>(keys, *layout.key, row, row + count, numbers.data());
+        for (auto const* number = numbers.data(); number != last; ++number) {
+          base::ask_for(places.as<std::byte>() + *number * layout.row_bytes);
+        }
       });
       uint32_t const valid = pack_rows(layout, row, count, packed, nullptr);
       scatter_rows(packed, numbers.data(), valid, layout.row_bytes, places.as<std::byte>());

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "src/base/memory.hpp"
+#include "src/base/prefetch.hpp"
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
@@ -180,7 +181,7 @@ class LineProber {
       end = begin_block<kBlockRows>(probe_, block, batch_, flush_);
       for (uint32_t row = block; row < end; ++row) {
         lines_[row - block] = &table_.line_of(entry(row).key);
-        __builtin_prefetch(lines_[row - block]);
+        base::ask_for(lines_[row - block]);
       }
       look_up(block, end);
     }

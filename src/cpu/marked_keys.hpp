@@ -15,6 +15,7 @@
 
 #include "kernels/bytes_column.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/prefetch.hpp"
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/cpu/workers.hpp"
@@ -104,17 +105,16 @@ class MarkedKeys {
   // kAsks: the list's entries of rows to come are asked for.
   template <bool kAsks>
   void mark_rows(uint64_t begin, uint64_t end, uint32_t* words) {
-    constexpr uint64_t kRowsAhead = 16;
     auto const* const keys = static_cast<const Key*>(key_.data);
     uint64_t found = 0;
     for (uint64_t first = begin; first < end; first += kTaskRows) {
       workers_.poll();
       for_each_key<Key>(key_, first, std::min(first + kTaskRows, end), [&](Key one, uint64_t row) {
         if constexpr (kAsks) {
-          Key const ahead = keys[std::min(row + kRowsAhead, end - 1)];
+          Key const ahead = keys[std::min(row + base::kRowsAhead, end - 1)];
           auto const number = static_cast<Bits>(static_cast<Bits>(ahead) - low_);
           // Under a NULL lies anything.
-          __builtin_prefetch(list_ + std::min<uint64_t>(number, span_ - 1), 1);
+          base::ask_for(list_ + std::min<uint64_t>(number, span_ - 1));
         }
         auto const at = static_cast<Bits>(static_cast<Bits>(one) - low_);
         words[at / 32] |= uint32_t{1} << (at % 32);

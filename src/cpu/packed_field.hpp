@@ -1,10 +1,12 @@
 // packed_field.hpp: one field of the packed rows that a batch of matches points to.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/row_layout.hpp"
 #include "src/cpu/value_width.hpp"
 
@@ -14,6 +16,7 @@ namespace gpujoin::cpu {
 struct PartitionRows {
   const RowLayout* layout = nullptr;
   const std::byte* rows = nullptr;
+  bool are_far = false;  // in no cache: they are asked for before it is their turn
 };
 
 // What the loop needs is in its arguments: behind references each value would load it again, since
@@ -23,6 +26,30 @@ void copy_fields(const std::byte* base, uint64_t row_bytes, const Key* rest, uin
                  std::byte* room) {
   for (uint32_t i = 0; i < rows; ++i) {
     std::memcpy(room + i * sizeof(Value), base + uint64_t{rest[i]} * row_bytes, sizeof(Value));
+  }
+}
+
+// Whether rows seem to be near each other, by two of them: a cache has them, or hardware asks for
+// them by itself.
+template <typename Key>
+bool are_near(const Key* numbers, uint32_t rows) {
+  constexpr Key kNearRows = Key{1} << 16;
+  auto const [low, high] = std::minmax(numbers[0], numbers[rows - 1]);
+  return high - low <= kNearRows;
+}
+
+// The same of rows that are far.
+template <typename Value, typename Key>
+void copy_far_fields(const std::byte* fields, uint64_t row_bytes, const Key* rest, uint32_t rows,
+                     std::byte* room) {
+  for (uint32_t first = 0, end; first < rows; first = end) {
+    end = std::min(first + base::kRowsAhead, rows);
+    uint32_t const next_end = std::min(end + base::kRowsAhead, rows);
+    if (end != next_end && !are_near(rest + end, next_end - end)) {
+      for (uint32_t i = end; i < next_end; ++i)
+        base::ask_for(fields + uint64_t{rest[i]} * row_bytes);
+    }
+    copy_fields<Value>(fields, row_bytes, rest + first, end - first, room + first * sizeof(Value));
   }
 }
 
@@ -42,7 +69,12 @@ const std::byte* packed_field(const PartitionRows& side, const Key* rest, uint32
     });
   } else {
     with_width(width, [&](auto value) {
-      copy_fields<decltype(value)>(side.rows + offset, layout.row_bytes, rest, rows, room);
+      using Value = decltype(value);
+      if (side.are_far) {
+        copy_far_fields<Value>(side.rows + offset, layout.row_bytes, rest, rows, room);
+      } else {
+        copy_fields<Value>(side.rows + offset, layout.row_bytes, rest, rows, room);
+      }
     });
   }
   return room;

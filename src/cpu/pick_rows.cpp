@@ -6,6 +6,7 @@
 
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
+#include "src/cpu/gather_values.hpp"
 #include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
@@ -15,9 +16,6 @@ namespace {
 constexpr const char* kStage = "select";
 constexpr uint64_t kTaskRows = uint64_t{1} << 15;  // whose row numbers stay in a core's cache
 static_assert(kTaskRows % 64 == 0);
-// Values asked for before they are needed: where one of ten is picked, hardware does not see in
-// time which lines come next.
-constexpr size_t kAhead = 64;
 
 // Of 64 rows, fewer at the end.
 uint64_t picked_bits(const RowBits& from, uint64_t row) {
@@ -74,12 +72,9 @@ void pick_rows(Workers& workers, const RowBits& picked, uint64_t count,
     for (PickedColumn const& column : columns) {
       with_width(column.width, [&](auto zero) {
         using Value = decltype(zero);
-        auto const* const from = static_cast<const Value*>(column.source);
-        auto* const to = static_cast<Value*>(column.target) + place;
-        for (size_t i = 0; i < rows; ++i) {
-          __builtin_prefetch(from + listed[std::min(i + kAhead, rows - 1)]);
-          to[i] = from[listed[i]];
-        }
+        // Where one of ten is picked, hardware does not see in time which lines come next.
+        gather_values<Value>(column.source, listed, rows,
+                             static_cast<Value*>(column.target) + place);
       });
     }
   });

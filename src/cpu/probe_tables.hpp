@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/radix_partition.hpp"
@@ -98,20 +99,20 @@ class TablesProber {
       TableView<Key> const& view = view_of(hash);
       uint32_t const bucket = view.bucket_of(hash);
       if (view.form == Form::kGroups) {
-        __builtin_prefetch(view.starts + bucket);
+        base::ask_for(view.starts + bucket);
         has_groups = true;
         continue;
       }
-      __builtin_prefetch(view.entries + bucket);
+      base::ask_for(view.entries + bucket);
       if (view.form == Form::kTwoPlaces) {
-        __builtin_prefetch(view.entries + second_place_of(key, view.bucket_bits));
+        base::ask_for(view.entries + second_place_of(key, view.bucket_bits));
       }
     }
     if (!has_groups) return;
     for (uint32_t i = 0; i < end - begin; ++i) {
       TableView<Key> const& view = view_of(hashes_[i]);
       if (view.form != Form::kGroups) continue;
-      __builtin_prefetch(view.entries + view.starts[view.bucket_of(hashes_[i])]);
+      base::ask_for(view.entries + view.starts[view.bucket_of(hashes_[i])]);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -22,9 +23,7 @@ struct KeyAt {
     *key = static_cast<const Key*>(column.data)[row];
     return true;
   }
-  void ask_for(int64_t row) const {
-    __builtin_prefetch(static_cast<const Key*>(column.data) + row);
-  }
+  void ask_for(int64_t row) const { base::ask_for(static_cast<const Key*>(column.data) + row); }
 };
 
 template <typename Key>

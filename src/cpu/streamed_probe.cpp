@@ -64,10 +64,13 @@ template <typename Key>
 void match_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
                 const PartitionedRows& build, const PartitionedRows& probe,
                 const MatchFilter& filter, MatchSinks& sinks) {
+  constexpr uint64_t kCacheBytes = uint64_t{512} << 10;
+  PartitionRows const of_build{&build.layout, build.rows.as<std::byte>(),
+                               build.rows.bytes() > kCacheBytes};
   match_blocks<Key>(
       queue, workers, probe, filter, sinks,
       [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
-        state.run(workers, keys, rows, {&build.layout, build.rows.as<std::byte>()}, of_probe);
+        state.run(workers, keys, rows, of_build, of_probe);
       });
 }
 

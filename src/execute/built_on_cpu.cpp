@@ -44,6 +44,15 @@ void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t r
   step.clock.note(hashes_of(*sides.front()) + filtered + how, 2 * bytes);
 }
 
+// Of so many bytes more than there have to be: a limit that was enough is.
+bool has_room(const JoinStep& step, uint64_t bytes) {
+  base::Account const& account = step.queue.host_pool->account();
+  if (account.limit_bytes() == 0) return true;
+  uint64_t const free =
+      account.limit_bytes() - std::min(account.in_use_bytes(), account.limit_bytes());
+  return bytes <= free / 4;
+}
+
 bool puts_out_numbers(const JoinStep& step, bool left) {
   return (left ? step.spec.left_rows() : step.spec.right_rows()) && !marked_in_match(step);
 }
@@ -79,7 +88,7 @@ void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output
 
 bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
   // Pairs are filtered, or mark rows, by them.
-  if (step.residual != nullptr || step.is_kept) return true;
+  if (step.residual != nullptr || (step.is_kept && marked_in_match(step) == left)) return true;
   if (auto const task = task_of(step, side, left)) return task->numbers;
   return left ? step.spec.left_rows() : step.spec.right_rows();
 }
@@ -151,6 +160,15 @@ std::string leave_out_unmatched(const JoinStep& step, CpuSide& build, CpuSide& p
   return is_build_less ? "probe rows filtered, " : "build rows filtered, ";
 }
 
+// Of what is put out of a build side's rows for any number of probe sides, at the keys' numbers: as
+// many bytes as two lists of the rows by them, at the most. A limit that was enough is.
+bool place_kept(const JoinStep& step, CpuSide& side) {
+  bool const numbers = numbers_of(step, side, step.build_left());
+  if (step.residual != nullptr || (!numbers && !side.puts_out_others())) return false;
+  uint64_t const bytes = 2 * side.moved_bytes(numbers);
+  return has_room(step, bytes) && side.place_rows(numbers, bytes);
+}
+
 // Whether rows of hashed keys carry the key columns, by which matches are verified: by row number
 // each would be a line from memory on either side. Of few matches less than it takes to move them:
 // 2^20 x 2^22 rows with two keys of 8 bytes, two threads, ms without and with, 10 % of the rows
@@ -166,13 +184,7 @@ bool carries_keys(const JoinStep& step, const CpuSide& build, const CpuSide& pro
   if (step.plan.expected_rows > 0 && step.plan.expected_rows < probe_rows / kRowsOfMatch) {
     return false;
   }
-  // A limit that was enough is.
-  base::Account const& account = step.queue.host_pool->account();
-  if (account.limit_bytes() == 0) return true;
-  uint64_t const moved = build.input_rows() * build_bytes + probe.input_rows() * probe_bytes;
-  uint64_t const free =
-      account.limit_bytes() - std::min(account.in_use_bytes(), account.limit_bytes());
-  return moved <= free / 4;
+  return has_room(step, build.input_rows() * build_bytes + probe.input_rows() * probe_bytes);
 }
 
 class BuiltOnCpu final : public Built {
@@ -248,6 +260,10 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
   if (step.is_kept) {
+    if (!side->is_hashed() && place_kept(step, *side)) {
+      step.clock.note("build rows placed", 2 * side->rows().rows.bytes());
+      return std::make_unique<BuiltOnCpu>(std::move(side), false);
+    }
     side->lay_out(plan::Gather::kUntransformed, true);
     if (!side->is_hashed() && side->keep_key_bits(true, true)) {
       step.clock.note("build keys as bits", side->input_rows() * side->key(0).width);

@@ -62,17 +62,18 @@ struct Rule {
 
   // Of places, no more than partitions would take. Places in no cache are a line from memory to
   // look at, and two to fill, which is faster than to move rows of more than 8 bytes a line, of
-  // both sides: two threads of an AMD EPYC, 2^22 x 2^22 rows, ms in partitions and so, one payload
-  // of 4 bytes a side 27 and 33, two 45 and 39, four 77 and 62, eight 189 and 91. Probe rows with
-  // NULL keys are packed.
+  // both sides: two threads of an AMD EPYC, ms in partitions and so, one payload of 4 bytes a side
+  // 2^22 x 2^22 rows 27 and 24, 2^23 x 2^23 59 and 56, 2^24 x 2^24 108 and 130, two 232 and 165.
+  // Probe rows with NULL keys are packed.
   uint64_t most_bytes() {
     constexpr uint64_t kBytesOfLine = 8;
+    constexpr uint64_t kMostNarrowBytes = uint64_t{32} << 20;
     uint64_t const moved =
         build.moved_bytes(numbers.of_build) + probe.moved_bytes(numbers.of_probe);
     uint64_t const lines =
         2 * build.input_rows() + probe.input_rows() * (probe.may_drop_rows() ? 2 : 1);
     bool const may_be_large = moved > kBytesOfLine * lines || are_near();
-    return may_be_large ? moved : std::min(moved, cpu::KeyBits::kMostReadBytes);
+    return may_be_large ? moved : std::min(moved, kMostNarrowBytes);
   }
 
   // Of wide rows in a cache that hardly more probe rows ask for reading takes less than moving:

@@ -28,7 +28,8 @@ std::unique_ptr<const Built> keep_on_cpu(base::Queue& queue, const PlannedJoin& 
   std::vector<columns::StageStatistics> stages;
   StageClock clock(queue, plan::Device::kCpu, stages);
   clock.predict(join.choice.predicted());
-  JoinStep const step{queue, join.choice.plan(), join.spec, clock, true};
+  JoinStep step{queue, join.choice.plan(), join.spec, clock, true};
+  step.residual = join.residual;
   auto built = build_on_cpu(step, make_side(queue, workers, join, step.build_left()));
   clock.finish();
   return built;

@@ -9,6 +9,7 @@
 #include "kernels/bytes_column.hpp"
 #include "kernels/filters/split_block.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/prefetch.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/filters/chosen_rows.hpp"
@@ -259,7 +260,7 @@ class Maker {
                   bool const is_here = static_cast<bool>((word >= from) & (word < end));
                   return static_cast<bool>(is_here & (scan_.marks()[i] != 0));
                 },
-                [&](int64_t i) { __builtin_prefetch(bits + place_of(i) / 64, 1); },
+                [&](int64_t i) { base::ask_for(bits + place_of(i) / 64); },
                 [&](int64_t i) { bits[place_of(i) / 64] |= uint64_t{1} << (place_of(i) % 64); });
           });
         });

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/filters/split_block.hpp"
+#include "src/base/prefetch.hpp"
 #include "src/filters/chosen_rows.hpp"
 
 namespace gpujoin::filters {
@@ -66,7 +67,7 @@ void add_to_blocks(uint32_t* bits, uint64_t blocks, uint64_t first, uint64_t end
         bool const is_here = static_cast<bool>((block >= first) & (block < end));
         return static_cast<bool>(is_here & (skipped == nullptr || skipped[i] == 0));
       },
-      [&](int64_t i) { __builtin_prefetch(words_of(i), 1); },
+      [&](int64_t i) { base::ask_for(words_of(i)); },
       [&](int64_t i) {
         uint32_t* const words = words_of(i);
         auto const lower = static_cast<uint32_t>(hashes[i]);

@@ -4,6 +4,7 @@
 
 #include "kernels/filters/split_block.hpp"
 #include "kernels/filters/xxh64.hpp"
+#include "src/base/prefetch.hpp"
 
 // Eight words at a time, where the processor has that: asked once, as a build for all x86-64 may
 // not assume it. Without it a row takes three times as long.
@@ -70,7 +71,7 @@ template <typename Value, typename Passes>
       uint64_t hashes[kRowsOfWord];
       for (int64_t i = 0; i < rows; ++i) {
         hashes[i] = hash_of(values[first + i]);
-        __builtin_prefetch(filter.bits + block_of(hashes[i], filter.blocks) * kWordsOfBlock);
+        base::ask_for(filter.bits + block_of(hashes[i], filter.blocks) * kWordsOfBlock);
       }
       for (int64_t i = 0; i < rows; ++i) {
         const uint32_t* const at = filter.bits + block_of(hashes[i], filter.blocks) * kWordsOfBlock;

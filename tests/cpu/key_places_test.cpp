@@ -137,7 +137,7 @@ TEST(KeyPlaces, AreNotMadeForKeysAlone) {
 // One value of few bytes: partitions are faster than places that are in no cache, unless rows near
 // each other have near keys, on both sides.
 TEST(KeyPlaces, AreOfManyRowsWhereTheyAreWideOrNear) {
-  constexpr size_t kRows = 3200000;
+  constexpr size_t kRows = 8500000;  // places of more than 32 MiB
   constexpr size_t kBlock = 5000;
   auto const in_blocks = [&](uint64_t seed) {
     Keys keys(kRows);
@@ -159,7 +159,7 @@ TEST(KeyPlaces, AreOfManyRowsWhereTheyAreWideOrNear) {
   EXPECT_EQ(technique(far, near, 4).rfind("radix_onesweep", 0), 0U);
   EXPECT_EQ(technique(far, far, 16), kPlaced);
   // Of which a third match: more than few, but fewer than partitions are worth.
-  plan.expected_rows = 1000000;
+  plan.expected_rows = 2700000;
   EXPECT_EQ(technique(far, near, 4), kListed);
 }
 

@@ -2,6 +2,9 @@
 // with probe sides that come later, compared with the join of both in one call.
 #include "src/execute/kept_build.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "src/base/copy.hpp"
 #include "src/pieces/build.hpp"
 #include "tests/pieces/drawn_tables.hpp"
@@ -53,10 +56,17 @@ class KeptBuilds : public ::testing::Test {
     if (context_ == nullptr) GTEST_SKIP() << "no CUDA device";
   }
 
+  // Of the build side each row has a key of its own.
+  enum class BuildKeys { kAny, kUnique };
+
   // Dense keys, or ones that few rows share.
-  void join_all(int64_t different) {
+  void join_all(int64_t different, BuildKeys of_build = BuildKeys::kAny) {
     auto const build = draw({70, different, 0.0, 0.1, 1});
     auto const without_nulls = draw({70, different, 0.0, 0.0, 5});
+    if (of_build == BuildKeys::kUnique) {
+      number_rows(*build);
+      number_rows(*without_nulls);
+    }
     std::vector<std::shared_ptr<Table>> const probes = {draw({30, different, 0.0, 0.0, 2}),
                                                         draw({90, 2 * different, 0.0, 0.1, 3}),
                                                         draw({0, 1, 0.0, 0.0, 4})};
@@ -78,6 +88,14 @@ class KeptBuilds : public ::testing::Test {
           }
         }
       }
+    }
+  }
+
+  static void number_rows(Table& table) {
+    std::mt19937_64 random(9);
+    for (std::vector<int32_t>* column : {&table.key, &table.number}) {
+      std::iota(column->begin(), column->end(), 0);
+      std::shuffle(column->begin(), column->end(), random);
     }
   }
 
@@ -133,6 +151,17 @@ class KeptBuilds : public ::testing::Test {
 TEST_F(KeptBuilds, AnswerOnTheCpuAsTheJoinInOneCall) {
   use(GPUJOIN_DEVICE_CPU);
   join_all(50);
+}
+
+// Integers lie at their keys' numbers.
+TEST_F(KeptBuilds, OfUniqueKeysAnswerOnTheCpuAsTheJoinInOneCall) {
+  use(GPUJOIN_DEVICE_CPU);
+  join_all(90, BuildKeys::kUnique);
+}
+
+TEST_F(KeptBuilds, OfUniqueKeysAnswerOnTheGpuAsTheJoinInOneCall) {
+  use(GPUJOIN_DEVICE_CUDA);
+  if (!IsSkipped()) join_all(90, BuildKeys::kUnique);
 }
 
 TEST_F(KeptBuilds, AnswerOnTheGpuAsTheJoinInOneCall) {
