@@ -105,6 +105,13 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
                       const gpujoin_plan_options& options, bool is_explained = true,
                       bool in_partitions = true);
 
+// Whether they name how a join is done, in part or in full.
+bool names_technique(const gpujoin_plan_options& options);
+
+// Why the CPU executor cannot join them; null: it can.
+const char* why_not_on_cpu(const columns::Relation& left, const columns::Relation& right,
+                           const columns::JoinSpec& spec);
+
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);
 

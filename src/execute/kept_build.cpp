@@ -20,12 +20,6 @@ std::unique_ptr<const Built> keep_on_gpu(base::Queue&, const PlannedJoin&, const
 
 namespace {
 
-bool names_technique(const gpujoin_plan_options& options) {
-  return options.algorithm != 0 || options.transform != 0 || options.match != 0 ||
-         options.gather != 0 || options.transfer != 0 || options.skew != 0 || options.output != 0 ||
-         options.filter != 0 || options.radix_bits != 0;
-}
-
 // A plan of sides without NULLs knows of no flags: to it a NULL that a later probe side has equals
 // nothing, which is so, but is unknown, where NULL_EQUAL says that it is not.
 bool may_mistake_nulls(const columns::JoinSpec& spec) {

@@ -46,19 +46,8 @@ void check_device(const base::Context& context, const gpujoin_plan_options& opti
                context.reason.c_str());
   }
   if (device != plan::Device::kCpu) return;
-  auto const ordered = [&](bool of_left) {
-    if (!spec.asof) return std::vector<int32_t>();
-    return std::vector<int32_t>{of_left ? spec.asof->left_column : spec.asof->right_column};
-  };
-  if (any_column(left, spec.left_keys, columns_read(spec, true), base::Memory::kDevice) ||
-      any_column(right, spec.right_keys, columns_read(spec, false), base::Memory::kDevice) ||
-      any_column(left, ordered(true), {}, base::Memory::kDevice) ||
-      any_column(right, ordered(false), {}, base::Memory::kDevice)) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
-  }
-  if (left.ready_event != nullptr || right.ready_event != nullptr) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
-               "options: a CPU plan cannot wait for the sync_event of a device array");
+  if (const char* const why = why_not_on_cpu(left, right, spec)) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: %s", why);
   }
 }
 
@@ -110,6 +99,30 @@ void pick_sides(base::Queue& queue, plan::Device device, const columns::JoinSpec
 }
 
 }  // namespace
+
+bool names_technique(const gpujoin_plan_options& options) {
+  return options.algorithm != 0 || options.transform != 0 || options.match != 0 ||
+         options.gather != 0 || options.transfer != 0 || options.skew != 0 || options.output != 0 ||
+         options.filter != 0 || options.radix_bits != 0;
+}
+
+const char* why_not_on_cpu(const columns::Relation& left, const columns::Relation& right,
+                           const columns::JoinSpec& spec) {
+  auto const ordered = [&](bool of_left) {
+    if (!spec.asof) return std::vector<int32_t>();
+    return std::vector<int32_t>{of_left ? spec.asof->left_column : spec.asof->right_column};
+  };
+  if (any_column(left, spec.left_keys, columns_read(spec, true), base::Memory::kDevice) ||
+      any_column(right, spec.right_keys, columns_read(spec, false), base::Memory::kDevice) ||
+      any_column(left, ordered(true), {}, base::Memory::kDevice) ||
+      any_column(right, ordered(false), {}, base::Memory::kDevice)) {
+    return "a CPU plan cannot read device memory";
+  }
+  if (left.ready_event != nullptr || right.ready_event != nullptr) {
+    return "a CPU plan cannot wait for the sync_event of a device array";
+  }
+  return nullptr;
+}
 
 plan::SideStatistics describe_side(const columns::Relation& relation,
                                    const std::vector<int32_t>& keys,

@@ -117,7 +117,8 @@ std::unique_ptr<JoinResult> in_pieces(base::Queue& queue, const GivenJoin& given
 }
 
 template <typename Whole>
-std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, const Whole& whole) {
+std::unique_ptr<JoinResult> whole_or_in_pieces(base::Queue& queue, const GivenJoin& given,
+                                               const Whole& whole) {
   try {
     return whole();
   } catch (const base::Error& error) {
@@ -126,6 +127,37 @@ std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, con
   // What was queued reads memory that is let go of.
   base::finish(queue);
   return in_pieces(queue, given);
+}
+
+std::unique_ptr<JoinResult> at_once(base::Queue& queue, const GivenJoin& given) {
+  return execute::execute(
+      queue, execute::make_plan(queue, given.left, given.right, given.spec, given.options, false));
+}
+
+// Nobody asked for the device, and the CPU can read the sides.
+bool may_leave_device(const base::Context& context, const GivenJoin& given) {
+  return context.is_cuda() && given.options.device == GPUJOIN_DEVICE_AUTOMATIC &&
+         !execute::names_technique(given.options) &&
+         execute::why_not_on_cpu(*given.left, *given.right, given.spec) == nullptr;
+}
+
+template <typename Whole>
+std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, const Whole& whole) {
+  std::string no_room;
+  try {
+    return whole_or_in_pieces(queue, given, whole);
+  } catch (const base::Error& error) {
+    if (!execute::is_no_room(error) || !may_leave_device(queue.context, given)) throw;
+    no_room = error.what();
+  }
+  base::finish(queue);
+  GivenJoin on_cpu = given;
+  on_cpu.options.device = GPUJOIN_DEVICE_CPU;
+  auto result = whole_or_in_pieces(queue, on_cpu, [&] { return at_once(queue, on_cpu); });
+  result->statistics.reason = [no_room, reason = result->statistics.reason] {
+    return "the device has no room, so the CPU joins: " + no_room + "; " + reason();
+  };
+  return result;
 }
 
 }  // namespace
@@ -144,10 +176,7 @@ const char* why_whole(const GivenJoin& given) {
 }
 
 std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given) {
-  return join(queue, given, [&] {
-    return execute::execute(queue, execute::make_plan(queue, given.left, given.right, given.spec,
-                                                      given.options, false));
-  });
+  return join(queue, given, [&] { return at_once(queue, given); });
 }
 
 std::unique_ptr<JoinResult> join(base::Queue& queue, const execute::PlannedJoin& planned) {

@@ -3,6 +3,8 @@
 //
 // in      both relations, wherever they lie
 // out     one result in host memory
+// where   On a device that has no room even for pieces, where nobody asked for it and the sides lie
+//         in host memory: on the CPU.
 // how     Both sides are one piece each. A join of two pieces that does not fit is one of two
 //         halves of the longer one (join_pieces.hpp): of the probe side alone while the build side
 //         fits, whose tables are then made once, of both where it does not.

@@ -295,6 +295,34 @@ TEST(JoinInPieces, LimitsOfRowsAndBytesCountAllPieces) {
   EXPECT_TRUE(was_counted);
 }
 
+// Of sides in host memory, where nobody asked for the device.
+TEST(JoinInPieces, GoesToTheCpuWhereTheDeviceHasNoRoom) {
+  constexpr uint64_t kTooLittle = uint64_t{4} << 10;
+  auto const context = gpu_context(kTooLittle);
+  if (context == nullptr) GTEST_SKIP() << "no CUDA device";
+  OwnQueue const queue(context);
+  auto const left = draw({3000, 700, 0.01, 0.05, 1});
+  auto const right = draw({900, 700, 0.01, 0.05, 2});
+  for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
+    SCOPED_TRACE(columns::to_text(static_cast<JoinKind>(k)));
+    columns::JoinSpec spec = spec_of(static_cast<JoinKind>(k), true, false, true);
+    auto given = given_of(context, left, right, spec);
+    if (has_several(make_context(0), left, right, spec)) continue;
+    auto const result = pieces::join(queue, given);
+    EXPECT_EQ(result->statistics.device, GPUJOIN_DEVICE_CPU);
+    EXPECT_TRUE(result->statistics.reason().starts_with("the device has no room"));
+    Rows found;
+    add_rows(*result, &found);
+    EXPECT_TRUE(found == one_call(make_context(0), left, right, spec));
+    for (bool const names_device : {true, false}) {
+      given.options = GPUJOIN_PLAN_OPTIONS_INIT;
+      (names_device ? given.options.device : given.options.algorithm) =
+          names_device ? GPUJOIN_DEVICE_CUDA : GPUJOIN_ALGORITHM_PHJ_CARRIED;
+      EXPECT_THROW(pieces::join(queue, given), base::Error);
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace gpujoin::tests
