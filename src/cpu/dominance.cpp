@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/prefetch.hpp"
 #include "src/cpu/code_positions.hpp"
 #include "src/cpu/lowest_places.hpp"
 #include "src/cpu/sort_codes.hpp"
@@ -83,6 +84,7 @@ void Dominance::rank(const columns::RangeProblem& problem) {
     auto const* const rows = order.rows.as<uint32_t>();
     workers_.for_each_range("sort", sorted_, kTaskRows, [&](uint64_t first, uint64_t end) {
       for (uint64_t i = first; i < end; ++i) {
+        base::ask_for(places + rows[std::min(i + base::kRowsAhead, end - 1)]);
         if (is_first) {
           places[rows[i]] = static_cast<uint32_t>(i);
         } else {

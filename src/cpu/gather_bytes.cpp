@@ -28,10 +28,7 @@ constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 constexpr uint64_t kTaskBytes = uint64_t{4} << 20;
 // Rows whose lengths are summed up by themselves, which the tasks of the copy begin at.
 constexpr uint64_t kSumRows = uint64_t{1} << 10;
-// Row numbers are anything: where a value lies is fetched so many rows ahead, and then its bytes.
-// A line from memory takes as long as a dozen values.
-constexpr uint64_t kPlacesAhead = base::kRowsAhead;
-constexpr uint64_t kBytesAhead = base::kRowsAhead;
+// Row numbers are anything: where a value lies is asked for, and then its bytes.
 static_assert(kTaskRows % kSumRows == 0 && kSumRows % 64 == 0);
 
 // What a task needs to know of the rows.
@@ -134,8 +131,8 @@ void gather_any(const BytesColumn& values, const Rows& rows, uint64_t first, uin
   auto const width = static_cast<uint64_t>(values.width);
   Target target(data + first * width, data + end * width);
   for (uint64_t i = first; i < end; ++i) {
-    if (i + kPlacesAhead < end && rows.is_valid(i + kPlacesAhead)) {
-      base::ask_for(values.bytes + rows[i + kPlacesAhead] * width);
+    if (i + base::kRowsAhead < end && rows.is_valid(i + base::kRowsAhead)) {
+      base::ask_for(values.bytes + rows[i + base::kRowsAhead] * width);
     }
     if (rows.is_valid(i)) {
       target.append(span_at<BytesLayout::kFixed>(values, rows[i]), values.end);
@@ -218,7 +215,7 @@ void find_places(const BytesColumn& values, const Rows& rows, uint64_t first, ui
   for (uint64_t begin = first; begin < end; begin += kSumRows) {
     uint64_t sum = 0;
     for (uint64_t i = begin; i < std::min(begin + kSumRows, end); ++i) {
-      fetch_place<kLayout>(values, rows, i + kPlacesAhead);
+      fetch_place<kLayout>(values, rows, i + base::kRowsAhead);
       ByteSpan const value = rows.is_valid(i) ? span_at<kLayout>(values, rows[i]) : ByteSpan{};
       places.write(values, i, value);
       sum += value.count;
@@ -234,8 +231,8 @@ void copy_values(const BytesColumn& values, const Places<kLayout>& places, uint6
                  uint64_t end, uint64_t begin, Target target, Offset* offsets) {
   uint64_t offset = begin;
   for (uint64_t i = first; i < end; ++i) {
-    if (i + kBytesAhead < end) {
-      ByteSpan const later = places.read(values, i + kBytesAhead);
+    if (i + base::kRowsAhead < end) {
+      ByteSpan const later = places.read(values, i + base::kRowsAhead);
       base::ask_for(later.data);
       base::ask_for(later.data + later.count);
     }

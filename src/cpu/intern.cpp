@@ -20,8 +20,7 @@ using kernels::ByteSpan;
 using kernels::LoadableBytes;
 
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-// Rows whose reads are under way at once: a core has a dozen cache lines on their way, and a row
-// waits for one of them in each step.
+// Rows whose reads are under way at once: a row waits for one line in each step.
 constexpr uint64_t kGroupRows = 64;
 constexpr uint64_t kGroupsBetweenPolls = 64;
 

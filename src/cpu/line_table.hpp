@@ -188,7 +188,7 @@ class LineProber {
   }
 
  private:
-  // What they ask for stays in the first cache.
+  // What they ask for is on its way at once, and stays in the second cache.
   static constexpr uint32_t kBlockRows = 128;
 
   Entry<Key> entry(uint32_t row) const {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/cpu/gather_values.hpp"
+
 namespace gpujoin::cpu {
 
 namespace {
@@ -43,7 +45,7 @@ void Neighbours::look_up(const columns::RangeProblem& problem) {
       auto* const codes = order.codes.as<uint64_t>();
       auto const* const rows = order.rows.as<uint32_t>();
       workers_.for_each_range("sort", order.count, kTaskRows, [&](uint64_t first, uint64_t end) {
-        for (uint64_t at = first; at < end; ++at) codes[at] = inequality.sorted.codes[rows[at]];
+        gather_values<uint64_t>(inequality.sorted.codes, rows + first, end - first, codes + first);
       });
     }
     CodePositions const positions(queue_, workers_, order.codes.as<uint64_t>(), order.count);

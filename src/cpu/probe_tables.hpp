@@ -80,7 +80,7 @@ class TablesProber {
  private:
   using OneRow = Prober<Key, kRowIsEntry, Flush, 1>;
   using Several = typename OneRow::Several;
-  // What they ask for stays in the first cache.
+  // What they ask for is on its way at once, and stays in the second cache.
   static constexpr uint32_t kBlockRows = 128;
 
   Entry<Key> probe_entry(uint32_t row) const {

@@ -1,9 +1,12 @@
 #include "src/cpu/row_marks.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <vector>
+
+#include "src/base/prefetch.hpp"
 
 namespace gpujoin::cpu {
 
@@ -57,6 +60,7 @@ base::Buffer RowMarks::clear_bytes(base::Queue& queue, Workers& workers, uint32_
 // what it finds: two threads of an AMD EPYC, 2^20 rows marked twice 1.5 ms, and 5 with a look.
 void RowMarks::mark_in(uint8_t* bytes, const uint32_t* rows, uint64_t count, bool looks) {
   for (uint64_t i = 0; i < count; ++i) {
+    base::ask_for(bytes + rows[std::min<uint64_t>(i + base::kRowsAhead, count - 1)]);
     std::atomic_ref const mark(bytes[rows[i]]);
     if (looks && mark.load(std::memory_order_relaxed) != 0) continue;
     mark.store(1, std::memory_order_relaxed);

@@ -343,8 +343,11 @@ TEST_P(AsofRows, MemoryLimitLeavesNothingInUse) {
   ASSERT_OK(call(gpujoin_join, context.get(), few.get(), few.get(), &spec, nullptr, &result));
   gpujoin_result_destroy(result);
   uint64_t const before = used();
+  // The CPU would join what the device has no room for.
+  gpujoin_plan_options on_device = GPUJOIN_PLAN_OPTIONS_INIT;
+  on_device.device = GetParam();
   EXPECT_STATUS(
-      call(gpujoin_join, context.get(), relation.get(), relation.get(), &spec, nullptr, &result),
+      call(gpujoin_join, context.get(), relation.get(), relation.get(), &spec, &on_device, &result),
       GPUJOIN_ERROR_MEMORY_LIMIT);
   EXPECT_EQ(used(), before);
 }
