@@ -1261,9 +1261,9 @@ typedef int32_t gpujoin_gather;
 
 typedef struct gpujoin_plan_options {
   uint32_t struct_size;
-  /* AUTOMATIC = the context's; a CUDA context can also run a plan on the CPU. It does so by itself
-   * where its memory has no room for a join in one call, even in pieces, and the sides lie in host
-   * memory, unless these options name a technique; the statistics say why. */
+  /* AUTOMATIC = the context's; its plans can be the CPU's, too. One of CUDA joins so by itself, in
+   * gpujoin_join and gpujoin_plan_execute, what it has no room for even in pieces, where the CPU
+   * can read it and no technique is named here; the statistics say why. */
   gpujoin_device device;
   /* Names transform, match and gather at once, and no filter unless one is named. */
   gpujoin_algorithm algorithm;

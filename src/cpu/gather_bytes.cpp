@@ -105,9 +105,8 @@ void gather_typed(const uint8_t* bytes, const Rows& rows, uint64_t first, uint64
     uint64_t const all = ~uint64_t{0} >> (64 - (last - begin));
     uint64_t const valid = rows.validity != nullptr ? rows.validity[begin / 64] & all : all;
     if (rows.numbers != nullptr) {
-      // Of a row that is not valid the number is anything, and asks for nothing.
       for (uint64_t i = last; i < std::min(last + 64, end); ++i) {
-        base::ask_for(bytes + rows[i] * sizeof(Value));
+        if (rows.is_valid(i)) base::ask_for(bytes + rows[i] * sizeof(Value));
       }
     }
     if (valid == all) {

@@ -1,6 +1,7 @@
 // gather_values.hpp: values of rows in any order, each asked for before it is its turn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 

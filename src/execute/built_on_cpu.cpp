@@ -20,6 +20,7 @@
 #include "src/execute/aggregate.hpp"
 #include "src/execute/alone_on_cpu.hpp"
 #include "src/execute/by_number_on_cpu.hpp"
+#include "src/execute/kept_places.hpp"
 #include "src/execute/match_on_cpu.hpp"
 
 namespace gpujoin::execute {
@@ -42,15 +43,6 @@ void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t r
   for (CpuSide const* side : sides) bytes += side->rows().rows.bytes();
   std::string const how = "radix_onesweep(" + std::to_string(radix_bits) + ")";
   step.clock.note(hashes_of(*sides.front()) + filtered + how, 2 * bytes);
-}
-
-// Of so many bytes more than there have to be: a limit that was enough is.
-bool has_room(const JoinStep& step, uint64_t bytes) {
-  base::Account const& account = step.queue.host_pool->account();
-  if (account.limit_bytes() == 0) return true;
-  uint64_t const free =
-      account.limit_bytes() - std::min(account.in_use_bytes(), account.limit_bytes());
-  return bytes <= free / 4;
 }
 
 bool puts_out_numbers(const JoinStep& step, bool left) {
@@ -160,13 +152,12 @@ std::string leave_out_unmatched(const JoinStep& step, CpuSide& build, CpuSide& p
   return is_build_less ? "probe rows filtered, " : "build rows filtered, ";
 }
 
-// Of what is put out of a build side's rows for any number of probe sides, at the keys' numbers: as
-// many bytes as two lists of the rows by them, at the most. A limit that was enough is.
-bool place_kept(const JoinStep& step, CpuSide& side) {
+// Of a kept side whose rows are listed by key bits; null: nothing of them is put out, or a
+// condition reads them.
+std::unique_ptr<KeptPlaces> places_of(const JoinStep& step, const CpuSide& side) {
   bool const numbers = numbers_of(step, side, step.build_left());
-  if (step.residual != nullptr || (!numbers && !side.puts_out_others())) return false;
-  uint64_t const bytes = 2 * side.moved_bytes(numbers);
-  return has_room(step, bytes) && side.place_rows(numbers, bytes);
+  if (step.residual != nullptr || (!numbers && !side.puts_out_others())) return nullptr;
+  return std::make_unique<KeptPlaces>(side, numbers);
 }
 
 // Whether rows of hashed keys carry the key columns, by which matches are verified: by row number
@@ -190,23 +181,27 @@ bool carries_keys(const JoinStep& step, const CpuSide& build, const CpuSide& pro
 class BuiltOnCpu final : public Built {
  public:
   // expected: the side is partitioned.
-  BuiltOnCpu(std::shared_ptr<CpuSide> side, bool is_probed_once)
-      : side_(std::move(side)), is_probed_once_(is_probed_once) {}
+  BuiltOnCpu(std::shared_ptr<CpuSide> side, bool is_probed_once,
+             std::unique_ptr<KeptPlaces> places = nullptr)
+      : side_(std::move(side)), is_probed_once_(is_probed_once), places_(std::move(places)) {}
 
   plan::Finding probe(const JoinStep& step, Side& side,
                       columns::JoinResult& result) const override {
     auto& probe = side_as<CpuSide>(side);
     if (step.is_kept) {
+      CpuSide const& build = places_ != nullptr
+                                 ? places_->rows_for(step, probe.workers(), probe.input_rows())
+                                 : *side_;
       step.clock.enter("match");
       probe.lay_out(plan::Gather::kUntransformed, numbers_of(step, probe, !step.build_left()));
       probe.stream();
-      return probe_pairs(step, probe, plan::Gather::kUntransformed, result);
+      return probe_pairs(step, build, probe, plan::Gather::kUntransformed, result);
     }
     bool const is_ordered = probe.rows().is_streamed && side_->rows().radix_bits != 0;
     if (is_ordered) {
       try {
         step.clock.enter("match");
-        return probe_pairs(step, probe, plan::Gather::kUntransformed, result);
+        return probe_pairs(step, *side_, probe, plan::Gather::kUntransformed, result);
       } catch (const base::Error& error) {
         if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
         step.clock.note_in_vain("no room for all tables");
@@ -226,21 +221,21 @@ class BuiltOnCpu final : public Built {
     bool const are_listed = side_->key_bits() && !side_->rows().rows;
     bool const is_moved = !are_listed && !side_->key_order();
     plan::Gather const gather = is_moved ? step.plan.gather : plan::Gather::kUntransformed;
-    return probe_pairs(step, probe, gather, result);
+    return probe_pairs(step, *side_, probe, gather, result);
   }
 
  private:
   // gather: how the sides are laid out.
-  plan::Finding probe_pairs(const JoinStep& step, CpuSide& probe, plan::Gather gather,
-                            columns::JoinResult& result) const {
-    std::vector<cpu::OutputSource> const sources = output_sources(step, *side_, probe);
+  plan::Finding probe_pairs(const JoinStep& step, const CpuSide& build, CpuSide& probe,
+                            plan::Gather gather, columns::JoinResult& result) const {
+    std::vector<cpu::OutputSource> const sources = output_sources(step, build, probe);
     if (step.groups != nullptr) {
-      add_matches(step, *side_, probe, sources);
+      add_matches(step, build, probe, sources);
       if (is_probed_once_) side_->let_go_of_rows();
       probe.let_go_of_rows();
       return plan::Finding::kJoined;
     }
-    Matched matched = match(step, *side_, probe, sources);
+    Matched matched = match(step, build, probe, sources);
     result.marks = std::move(matched.marks);
     if (is_probed_once_) side_->let_go_of_rows();
     probe.let_go_of_rows();
@@ -252,6 +247,7 @@ class BuiltOnCpu final : public Built {
 
   std::shared_ptr<CpuSide> side_;
   bool is_probed_once_;
+  std::unique_ptr<KeptPlaces> places_;  // null: rows stay as they are
 };
 
 }  // namespace
@@ -260,14 +256,11 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
   if (step.is_kept) {
-    if (!side->is_hashed() && place_kept(step, *side)) {
-      step.clock.note("build rows placed", 2 * side->rows().rows.bytes());
-      return std::make_unique<BuiltOnCpu>(std::move(side), false);
-    }
     side->lay_out(plan::Gather::kUntransformed, true);
     if (!side->is_hashed() && side->keep_key_bits(true, true)) {
       step.clock.note("build keys as bits", side->input_rows() * side->key(0).width);
-      return std::make_unique<BuiltOnCpu>(std::move(side), false);
+      auto places = places_of(step, *side);
+      return std::make_unique<BuiltOnCpu>(std::move(side), false, std::move(places));
     }
     CpuSide* const alone[] = {side.get()};
     partition(step, alone, radix_bits_of(step, side->rows(), 0));

@@ -29,6 +29,9 @@ class CpuSide final : public Side {
   // build side bring their own.
   CpuSide(base::Queue& queue, cpu::Workers& workers, const columns::Relation& relation,
           const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
+  // Of the same relation, keys and columns, not laid out.
+  CpuSide(base::Queue& queue, cpu::Workers& workers, const CpuSide& like)
+      : CpuSide(queue, workers, like.relation_, like.keys_, like.output_columns_) {}
 
   // Chooses what a row carries, and hashes keys of several columns. row_numbers: they are put out.
   void lay_out(plan::Gather gather, bool row_numbers);

@@ -105,12 +105,9 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
                       const gpujoin_plan_options& options, bool is_explained = true,
                       bool in_partitions = true);
 
-// Whether they name how a join is done, in part or in full.
-bool names_technique(const gpujoin_plan_options& options);
-
-// Why the CPU executor cannot join them; null: it can.
-const char* why_not_on_cpu(const columns::Relation& left, const columns::Relation& right,
-                           const columns::JoinSpec& spec);
+// Whether the CPU may join what the device has no room for: nobody asked for the device or named a
+// technique, and the columns are not the device's.
+bool may_leave_device(const base::Context& context, const GivenJoin& given);
 
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);

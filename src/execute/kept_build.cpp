@@ -9,6 +9,7 @@
 #include "src/columns/join_kind.hpp"
 #include "src/conditions/bind.hpp"
 #include "src/execute/without_equality.hpp"
+#include "src/plan/named_techniques.hpp"
 
 namespace gpujoin::execute {
 
@@ -54,7 +55,7 @@ bool may_write_pairs(const columns::JoinSpec& spec, bool are_keys_made, int64_t 
 }  // namespace
 
 bool KeptBuild::may_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
-  return !may_mistake_nulls(spec) && !names_technique(options) && !spec.left_keys.empty() &&
+  return !may_mistake_nulls(spec) && !plan::names_how(options) && !spec.left_keys.empty() &&
          !spec.asof && spec.aggregates.empty() && spec.kind != columns::JoinKind::kCross &&
          spec.bounds.promises == 0;
 }

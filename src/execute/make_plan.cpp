@@ -23,6 +23,7 @@
 #include "src/execute/stage_clock.hpp"
 #include "src/execute/without_equality.hpp"
 #include "src/plan/attempts.hpp"
+#include "src/plan/named_techniques.hpp"
 
 namespace gpujoin::execute {
 
@@ -36,6 +37,29 @@ bool any_column(const columns::Relation& relation, const std::vector<int32_t>& k
   };
   return std::any_of(keys.begin(), keys.end(), lies_there) ||
          std::any_of(output_columns.begin(), output_columns.end(), lies_there);
+}
+
+// Why the CPU executor cannot join them; null: it can.
+const char* why_not_on_cpu(const columns::Relation& left, const columns::Relation& right,
+                           const columns::JoinSpec& spec) {
+  auto const ordered = [&](bool of_left) {
+    if (!spec.asof) return std::vector<int32_t>();
+    return std::vector<int32_t>{of_left ? spec.asof->left_column : spec.asof->right_column};
+  };
+  auto const by_condition = [&](bool of_left) {
+    return spec.residual != nullptr ? columns::columns_read(*spec.residual, of_left)
+                                    : std::vector<int32_t>();
+  };
+  if (any_column(left, spec.left_keys, columns_read(spec, true), base::Memory::kDevice) ||
+      any_column(right, spec.right_keys, columns_read(spec, false), base::Memory::kDevice) ||
+      any_column(left, ordered(true), by_condition(true), base::Memory::kDevice) ||
+      any_column(right, ordered(false), by_condition(false), base::Memory::kDevice)) {
+    return "a CPU plan cannot read device memory";
+  }
+  if (left.ready_event != nullptr || right.ready_event != nullptr) {
+    return "a CPU plan cannot wait for the sync_event of a device array";
+  }
+  return nullptr;
 }
 
 void check_device(const base::Context& context, const gpujoin_plan_options& options,
@@ -100,28 +124,10 @@ void pick_sides(base::Queue& queue, plan::Device device, const columns::JoinSpec
 
 }  // namespace
 
-bool names_technique(const gpujoin_plan_options& options) {
-  return options.algorithm != 0 || options.transform != 0 || options.match != 0 ||
-         options.gather != 0 || options.transfer != 0 || options.skew != 0 || options.output != 0 ||
-         options.filter != 0 || options.radix_bits != 0;
-}
-
-const char* why_not_on_cpu(const columns::Relation& left, const columns::Relation& right,
-                           const columns::JoinSpec& spec) {
-  auto const ordered = [&](bool of_left) {
-    if (!spec.asof) return std::vector<int32_t>();
-    return std::vector<int32_t>{of_left ? spec.asof->left_column : spec.asof->right_column};
-  };
-  if (any_column(left, spec.left_keys, columns_read(spec, true), base::Memory::kDevice) ||
-      any_column(right, spec.right_keys, columns_read(spec, false), base::Memory::kDevice) ||
-      any_column(left, ordered(true), {}, base::Memory::kDevice) ||
-      any_column(right, ordered(false), {}, base::Memory::kDevice)) {
-    return "a CPU plan cannot read device memory";
-  }
-  if (left.ready_event != nullptr || right.ready_event != nullptr) {
-    return "a CPU plan cannot wait for the sync_event of a device array";
-  }
-  return nullptr;
+bool may_leave_device(const base::Context& context, const GivenJoin& given) {
+  return context.is_cuda() && given.options.device == GPUJOIN_DEVICE_AUTOMATIC &&
+         !plan::names_how(given.options) &&
+         why_not_on_cpu(*given.left, *given.right, given.spec) == nullptr;
 }
 
 plan::SideStatistics describe_side(const columns::Relation& relation,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -134,26 +135,30 @@ std::unique_ptr<JoinResult> at_once(base::Queue& queue, const GivenJoin& given) 
       queue, execute::make_plan(queue, given.left, given.right, given.spec, given.options, false));
 }
 
-// Nobody asked for the device, and the CPU can read the sides.
-bool may_leave_device(const base::Context& context, const GivenJoin& given) {
-  return context.is_cuda() && given.options.device == GPUJOIN_DEVICE_AUTOMATIC &&
-         !execute::names_technique(given.options) &&
-         execute::why_not_on_cpu(*given.left, *given.right, given.spec) == nullptr;
-}
-
 template <typename Whole>
 std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, const Whole& whole) {
   std::string no_room;
+  std::exception_ptr failed;
   try {
     return whole_or_in_pieces(queue, given, whole);
   } catch (const base::Error& error) {
-    if (!execute::is_no_room(error) || !may_leave_device(queue.context, given)) throw;
+    if (!execute::is_no_room(error) || !execute::may_leave_device(queue.context, given)) throw;
     no_room = error.what();
+    failed = std::current_exception();
   }
   base::finish(queue);
   GivenJoin on_cpu = given;
   on_cpu.options.device = GPUJOIN_DEVICE_CPU;
-  auto result = whole_or_in_pieces(queue, on_cpu, [&] { return at_once(queue, on_cpu); });
+  std::unique_ptr<JoinResult> result;
+  try {
+    result = whole_or_in_pieces(queue, on_cpu, [&] { return at_once(queue, on_cpu); });
+  } catch (const base::Error& error) {
+    // Of selections that lie on the device, and of options that are the device's alone.
+    bool const cannot =
+        error.status() == GPUJOIN_ERROR_UNSUPPORTED || error.status() == GPUJOIN_ERROR_ILLEGAL_PLAN;
+    if (!cannot) throw;
+    std::rethrow_exception(failed);
+  }
   result->statistics.reason = [no_room, reason = result->statistics.reason] {
     return "the device has no room, so the CPU joins: " + no_room + "; " + reason();
   };

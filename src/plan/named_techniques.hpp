@@ -13,9 +13,14 @@ inline bool names_technique(const gpujoin_plan_options& options) {
          options.gather != 0 || options.skew != 0 || options.output != 0 || options.filter != 0;
 }
 
+// The same, or the transfer, or how many partitions there are.
+inline bool names_how(const gpujoin_plan_options& options) {
+  return names_technique(options) || options.transfer != 0 || options.radix_bits != 0;
+}
+
 // Throws ILLEGAL_PLAN; `why` there is nothing to name.
 inline void fail_if_technique_named(const gpujoin_plan_options& options, const char* why) {
-  if (!names_technique(options) && options.transfer == 0 && options.radix_bits == 0) return;
+  if (!names_how(options)) return;
   base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "options: %s, so no technique can be named", why);
 }
 

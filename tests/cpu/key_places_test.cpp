@@ -56,6 +56,18 @@ TEST(KeyPlaces, HoldAllThatIsPutOut) {
   }
 }
 
+// Places, and columns that are read by row number, beyond what is taken to lie in a cache: they are
+// asked for ahead.
+TEST(KeyPlaces, AreAskedForAheadWhereThereAreMany) {
+  TestTable left = table_of(4, shuffled(200000, 1000, 56), {16, 4, 1}, 57);
+  left.columns[2].with_nulls(left.rows, 5, 3, 1);
+  TestTable const right = table_of(4, random_keys(450000, 220000, 58), {8}, 59);
+  expect_way(left, right, kPlaced);
+  plan::JoinPlan plan = cpu_plan();
+  plan.expected_rows = 40000;
+  expect_way(left, right, kListed, plan);
+}
+
 TEST(KeyPlaces, BeginAtTheLowestKey) {
   for (uint64_t const lowest : {uint64_t{0}, uint64_t{1} << 31, ~uint64_t{0} - 1500}) {
     for (int32_t const key_width : {4, 8}) {

@@ -69,6 +69,8 @@ const TABLE_ROW_BYTES: f64 = 24.0;
 /// are, since they share the host's memory.
 const NANOSECONDS_PER_BYTE: f64 = 0.5;
 const LEAST_NANOSECONDS_PER_BYTE: f64 = 0.045;
+/// Cores that share the caches which the sizes above are of. A server has more of both.
+const CORES_OF_RATES: f64 = 2.0;
 /// It is taken where it is so much faster. The rates above are of two cores; of a server's sixteen,
 /// beside an H200, joins of DataFusion took half of them.
 const LEAST_GAIN_OF_FEW_THREADS: f64 = 1.25;
@@ -76,9 +78,17 @@ const LEAST_GAIN_OF_SERVERS: f64 = 1.75;
 const MOST_OF_FEW_THREADS: usize = 8;
 
 impl Rates {
-    /// Of the table of so many bytes.
-    fn nanoseconds(rates: &[Self; 3], bytes: f64, build_rows: f64, probe_rows: f64) -> f64 {
-        let of_size = rates.iter().find(|rates| bytes <= rates.most_bytes).unwrap_or(&rates[2]);
+    /// Of the table of so many bytes, or all tables of `threads` at a time.
+    fn nanoseconds(
+        rates: &[Self; 3],
+        bytes: f64,
+        threads: f64,
+        build_rows: f64,
+        probe_rows: f64,
+    ) -> f64 {
+        let caches = (threads / CORES_OF_RATES).max(1.0);
+        let of_size =
+            rates.iter().find(|rates| bytes <= rates.most_bytes * caches).unwrap_or(&rates[2]);
         build_rows * of_size.build_nanoseconds + probe_rows * of_size.probe_nanoseconds
     }
 }
@@ -143,8 +153,9 @@ pub fn expect(
     let is_partitioned = *join.partition_mode() == PartitionMode::Partitioned;
     let rows_of_table = if is_partitioned { left_rows / threads } else { left_rows };
     let table_bytes = left_rows * (left_bytes + TABLE_ROW_BYTES);
-    let of_threads =
-        |rates| Rates::nanoseconds(rates, table_bytes, left_rows, right_rows) / 1e6 / threads;
+    let of_threads = |rates| {
+        Rates::nanoseconds(rates, table_bytes, threads, left_rows, right_rows) / 1e6 / threads
+    };
     let is_cuda = estimate.device == Device::Cuda;
     let ours = if is_cuda {
         let output_rows =
