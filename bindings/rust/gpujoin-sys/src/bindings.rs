@@ -1206,7 +1206,9 @@ pub const GPUJOIN_GATHER_CARRIED_ROWS: i32 = 4;
 pub struct gpujoin_plan_options {
     /// `struct_size` of the C struct.
     pub struct_size: u32,
-    /// AUTOMATIC = the context's; a CUDA context can also run a plan on the CPU.
+    /// AUTOMATIC = the context's; its plans can be the CPU's, too. One of CUDA joins so by itself,
+    /// in gpujoin_join and gpujoin_plan_execute, what it has no room for even in pieces, where the
+    /// CPU can read it and no technique is named here; the statistics say why.
     pub device: gpujoin_device,
     /// Names transform, match and gather at once, and no filter unless one is named.
     pub algorithm: gpujoin_algorithm,
