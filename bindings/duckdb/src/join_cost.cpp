@@ -56,6 +56,8 @@ constexpr TableRates hashed_rates[] = {
 // Of perfect hash joins, whose tables have no more than some million rows.
 constexpr TableRates perfect_rates = {1e30, 25, 3, 6};
 constexpr double most_of_perfect = 1 << 20;  // from the lowest key to the highest
+// A row's second match and each one after it, which lie beside the first.
+constexpr double repeated_nanoseconds = 10;
 // Of a row of the table, besides its values: hash and pointer.
 constexpr double table_row_bytes = 16;
 // What it takes to hand rows over and to take them back: of a thread, and of as many as there are,
@@ -129,9 +131,11 @@ Cost cost_of(gpujoin_context* context, const duckdb::LogicalComparisonJoin& join
   double const span = span_of_keys(join_of_duckdb, layout);
   double const table_bytes = std::min(build_rows, span + 1) * (right.width() + table_row_bytes);
   TableRates const& rates = rates_of(is_perfect_hash_join(join_of_duckdb, span), table_bytes);
+  double const first_matches = std::min(output_rows, probe_rows);
   double const duckdb_nanoseconds = build_rows * rates.build_nanoseconds +
                                     probe_rows * rates.probe_nanoseconds +
-                                    output_rows * rates.output_nanoseconds;
+                                    first_matches * rates.output_nanoseconds +
+                                    (output_rows - first_matches) * repeated_nanoseconds;
   cost.duckdb_milliseconds = duckdb_nanoseconds / 1e6 / static_cast<double>(threads);
   return cost;
 }
