@@ -28,7 +28,6 @@ constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 constexpr uint64_t kTaskBytes = uint64_t{4} << 20;
 // Rows whose lengths are summed up by themselves, which the tasks of the copy begin at.
 constexpr uint64_t kSumRows = uint64_t{1} << 10;
-// Row numbers are anything: where a value lies is asked for, and then its bytes.
 static_assert(kTaskRows % kSumRows == 0 && kSumRows % 64 == 0);
 
 // What a task needs to know of the rows.
@@ -207,6 +206,8 @@ struct Places {
   }
 };
 
+// Row numbers are anything: where a value lies is asked for ahead, and then its bytes.
+//
 // Places of the rows from `first` to `end`, and their bytes, of each kSumRows by themselves.
 template <BytesLayout kLayout>
 void find_places(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,

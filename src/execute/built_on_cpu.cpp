@@ -22,6 +22,7 @@
 #include "src/execute/by_number_on_cpu.hpp"
 #include "src/execute/kept_places.hpp"
 #include "src/execute/match_on_cpu.hpp"
+#include "src/execute/spare_room.hpp"
 
 namespace gpujoin::execute {
 
@@ -175,7 +176,7 @@ bool carries_keys(const JoinStep& step, const CpuSide& build, const CpuSide& pro
   if (step.plan.expected_rows > 0 && step.plan.expected_rows < probe_rows / kRowsOfMatch) {
     return false;
   }
-  return has_room(step, build.input_rows() * build_bytes + probe.input_rows() * probe_bytes);
+  return has_spare_room(step, build.input_rows() * build_bytes + probe.input_rows() * probe_bytes);
 }
 
 class BuiltOnCpu final : public Built {

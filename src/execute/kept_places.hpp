@@ -36,7 +36,4 @@ class KeptPlaces {
   std::atomic<const CpuSide*> ready_{nullptr};  // placed_, when it is whole
 };
 
-// Whether so many bytes more than there have to be may be taken: a limit that was enough is.
-bool has_room(const JoinStep& step, uint64_t bytes);
-
 }  // namespace gpujoin::execute

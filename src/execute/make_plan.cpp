@@ -59,6 +59,13 @@ const char* why_not_on_cpu(const columns::Relation& left, const columns::Relatio
   if (left.ready_event != nullptr || right.ready_event != nullptr) {
     return "a CPU plan cannot wait for the sync_event of a device array";
   }
+  for (const columns::Relation* side : {&left, &right}) {
+    for (; side->selection != nullptr; side = side->selection->of.get()) {
+      if (is_device(side->selection->memory)) {
+        return "a CPU plan cannot read a selection in device memory";
+      }
+    }
+  }
   return nullptr;
 }
 

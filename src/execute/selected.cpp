@@ -215,16 +215,6 @@ std::shared_ptr<const Relation> masked(base::Queue& queue,
   return made;
 }
 
-void check_readable(const Relation& relation, plan::Device device) {
-  if (device != plan::Device::kCpu) return;
-  for (const Relation* of = &relation; of->selection != nullptr; of = of->selection->of.get()) {
-    if (is_device(of->selection->memory)) {
-      base::fail(GPUJOIN_ERROR_UNSUPPORTED,
-                 "options: a CPU plan cannot read a selection in device memory");
-    }
-  }
-}
-
 }  // namespace
 
 bool is_masked(const Relation& relation, const SideOfJoin& side, plan::Device device) {
@@ -277,7 +267,6 @@ std::shared_ptr<const Relation> picked(base::Queue& queue, plan::Device device,
                                        const SideOfJoin& side, QueuedStages& stages,
                                        std::string* note) {
   if (relation->selection == nullptr) return relation;
-  check_readable(*relation, device);
   auto const root_rows = static_cast<long long>(columns::as_registered(relation)->rows);
   *note =
       base::text("%lld of %lld rows are picked", static_cast<long long>(relation->rows), root_rows);

@@ -21,22 +21,7 @@ bool is_without_equality(const columns::JoinSpec& spec) {
   return spec.left_keys.empty() && spec.residual != nullptr;
 }
 
-namespace {
-
-void check_readable(const PlannedJoin& join, plan::Device device) {
-  if (device != plan::Device::kCpu) return;
-  for (conditions::BoundColumn const& read : join.residual->columns) {
-    columns::Relation const& relation = read.of_left ? *join.left : *join.right;
-    if (relation.columns[static_cast<size_t>(read.column)].memory != base::Memory::kDevice)
-      continue;
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
-  }
-}
-
-}  // namespace
-
 void plan_without_equality(base::Queue& queue, plan::Device device, PlannedJoin* join) {
-  check_readable(*join, device);
   RangeTask const task = range_task_of(*join);
   plan::WithoutEquality how;
   how.search = search_of(task);

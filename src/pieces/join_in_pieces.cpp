@@ -153,7 +153,7 @@ std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, con
   try {
     result = whole_or_in_pieces(queue, on_cpu, [&] { return at_once(queue, on_cpu); });
   } catch (const base::Error& error) {
-    // Of selections that lie on the device, and of options that are the device's alone.
+    // Of options that are the device's alone.
     bool const cannot =
         error.status() == GPUJOIN_ERROR_UNSUPPORTED || error.status() == GPUJOIN_ERROR_ILLEGAL_PLAN;
     if (!cannot) throw;
