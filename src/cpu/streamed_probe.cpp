@@ -33,6 +33,8 @@ struct TablesOfKeys final : KeptTables {
     if (build.radix_bits != 0) lines = LineTable<Key>::make(queue, workers, build);
     if (lines == nullptr) tables.emplace(queue, workers, build);
   }
+  bool are_keys_unique() const override { return lines != nullptr; }
+
   std::unique_ptr<const LineTable<Key>> lines;
   std::optional<PartitionTables<Key>> tables;  // none where there are lines
 };

@@ -32,6 +32,8 @@ void pack_side(base::Queue& queue, PartitionedRows& side);
 class KeptTables {
  public:
   virtual ~KeptTables() = default;
+  // No key comes twice; false: it is not known.
+  virtual bool are_keys_unique() const = 0;
 };
 std::unique_ptr<const KeptTables> keep_tables(base::Queue& queue, Workers& workers,
                                               const PartitionedRows& build);

@@ -56,6 +56,8 @@ class Built {
   // plan, but for the rows that are expected. probe: of the executor that built. Throws.
   virtual plan::Finding probe(const JoinStep& step, Side& probe,
                               columns::JoinResult& result) const = 0;
+  // Known to have no key twice: a probe row has one match at most.
+  virtual bool has_unique_keys() const { return false; }
   // A probe by this side is one launch that tells its time itself.
   virtual bool tells_time(const Side&) const { return false; }
 };

@@ -186,6 +186,9 @@ class BuiltOnCpu final : public Built {
              std::unique_ptr<KeptPlaces> places = nullptr)
       : side_(std::move(side)), is_probed_once_(is_probed_once), places_(std::move(places)) {}
 
+  // expected: it is kept.
+  bool has_unique_keys() const override { return side_->has_unique_keys(); }
+
   plan::Finding probe(const JoinStep& step, Side& side,
                       columns::JoinResult& result) const override {
     auto& probe = side_as<CpuSide>(side);

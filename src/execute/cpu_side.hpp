@@ -92,6 +92,10 @@ class CpuSide final : public Side {
   uint64_t usual_window_span() const { return cpu::usual_window_span(key(0), input_rows()); }
   // Rows with NULL keys are left out, where there are any.
   bool may_drop_rows() const;
+  // Of a side that is kept: no row has the key of another; false: it is not known.
+  bool has_unique_keys() const {
+    return tables_ != nullptr ? tables_->are_keys_unique() : key_bits_.has_value();
+  }
   // What is joined is the hash of several columns: equal hashes may be of unequal keys.
   bool is_hashed() const { return keys_.size() > 1; }
 

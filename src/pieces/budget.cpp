@@ -55,6 +55,16 @@ constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
 constexpr uint64_t kLeastHostRows = 4096;
 // A queue's scratch is a third of it.
 constexpr uint64_t kLeastDeviceBytes = uint64_t{24} << 20;
+// Pieces of sides so many times as large are dozens, and each of the build side's meets each of the
+// other's: the link takes those as many times.
+constexpr uint64_t kMostOfDevice = 4;
+
+// 0: not known.
+uint64_t device_bytes(const base::Context& context) {
+  uint64_t const limit = context.device_account->limit_bytes();
+  uint64_t const all = context.facts.memory_bytes;
+  return limit == 0 || (all != 0 && all < limit) ? all : limit;
+}
 
 void check_least(const char* limit, uint64_t bytes, uint64_t least) {
   if (bytes == 0 || bytes >= least) return;
@@ -77,15 +87,15 @@ void check_least_limits(const base::Context& context, bool on_gpu, const RowSche
               kLeastDeviceBytes);
 }
 
+bool is_device_too_small(const base::Context& context, uint64_t bytes_of_sides) {
+  uint64_t const device = device_bytes(context);
+  return device != 0 && (device < kLeastDeviceBytes || bytes_of_sides / kMostOfDevice > device);
+}
+
 Budget budget_of(const base::Context& context, bool on_gpu) {
   Budget budget;
   uint64_t const host = context.host_account->limit_bytes();
-  uint64_t device = host;
-  if (on_gpu) {
-    device = context.device_account->limit_bytes();
-    uint64_t const all = context.facts.memory_bytes;
-    if (device == 0 || (all != 0 && all < device)) device = all;
-  }
+  uint64_t const device = on_gpu ? device_bytes(context) : host;
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
   budget.gathered_part_bytes = budget.part_bytes;

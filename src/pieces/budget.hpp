@@ -41,6 +41,10 @@ Budget budget_of(const base::Context& context, bool on_gpu);
 // Of joins beside so many bytes of the executor's memory that are taken.
 Budget beside(Budget budget, uint64_t bytes);
 
+// Whether a join of sides so large, piece by piece with every piece of the other, is not for the
+// context's device where the CPU can do it.
+bool is_device_too_small(const base::Context& context, uint64_t bytes_of_sides);
+
 // Throws MEMORY_LIMIT for a limit within which rows of a side cannot be gathered and joined,
 // whatever is written to files.
 void check_least_limits(const base::Context& context, bool on_gpu, const RowSchema& schema);

@@ -11,9 +11,11 @@
 #include "src/execute/no_room.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/execute/promises.hpp"
+#include "src/pieces/budget.hpp"
 #include "src/pieces/collected_result.hpp"
 #include "src/pieces/join_pieces.hpp"
 #include "src/pieces/promised_keys.hpp"
+#include "src/pieces/row_schema.hpp"
 #include "src/pieces/slice.hpp"
 
 namespace gpujoin::pieces {
@@ -117,6 +119,12 @@ std::unique_ptr<JoinResult> in_pieces(base::Queue& queue, const GivenJoin& given
   return result;
 }
 
+bool is_left_to_cpu(const base::Queue& queue, const GivenJoin& given) {
+  return execute::may_leave_device(queue.context, given) &&
+         is_device_too_small(queue.context,
+                             bytes_of_values(*given.left) + bytes_of_values(*given.right));
+}
+
 template <typename Whole>
 std::unique_ptr<JoinResult> whole_or_in_pieces(base::Queue& queue, const GivenJoin& given,
                                                const Whole& whole) {
@@ -124,6 +132,7 @@ std::unique_ptr<JoinResult> whole_or_in_pieces(base::Queue& queue, const GivenJo
     return whole();
   } catch (const base::Error& error) {
     if (!execute::is_no_room(error) || why_whole(given) != nullptr) throw;
+    if (is_left_to_cpu(queue, given)) throw;
   }
   // What was queued reads memory that is let go of.
   base::finish(queue);

@@ -23,4 +23,9 @@ void KeptPart::let_go() {
   kept_ = nullptr;
 }
 
+bool KeptPart::has_unique_keys() {
+  std::lock_guard const lock(mutex_);
+  return kept_ != nullptr && kept_->built().has_unique_keys();
+}
+
 }  // namespace gpujoin::pieces

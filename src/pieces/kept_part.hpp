@@ -36,6 +36,8 @@ class KeptPart {
   // Its memory is needed otherwise. It is made again for the next join that asks; those that have
   // it go on.
   void let_go();
+  // Whether what is made has no key twice; false: it is not known.
+  bool has_unique_keys();
   const execute::SeenKeys* seen() const { return seen_ ? &*seen_ : nullptr; }
 
  private:

@@ -1,6 +1,7 @@
 #include "src/pieces/operation.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "src/base/queue.hpp"
@@ -236,6 +237,14 @@ uint64_t Operation::bytes_of_piece() const {
 uint64_t Operation::spilled_bytes() const {
   uint64_t const of_keys = promises_ == nullptr ? 0 : promises_->written_bytes();
   return build_->size().spilled_bytes + (kept_ == nullptr ? 0 : kept_->written_bytes()) + of_keys;
+}
+
+void Operation::count_joined(int64_t rows, int64_t results) {
+  columns::RowsOfSide const of_probe = columns::rows_of(join_.spec.kind, !join_.build_left);
+  bool const tells = of_probe == columns::RowsOfSide::kMatched ||
+                     (of_probe == columns::RowsOfSide::kPairs && parts_.size() == 1 &&
+                      parts_.front().kept != nullptr && parts_.front().kept->has_unique_keys());
+  if (is_streamed()) filters_->count_joined(rows, tells ? std::optional(results) : std::nullopt);
 }
 
 void Operation::count(const columns::JoinResult& result) {

@@ -96,6 +96,8 @@ class Operation {
   // Of the probe side; null: nothing is promised.
   ProbePromises* promises() { return promises_.get(); }
 
+  // A piece met parts(), and so many rows came of it. Any thread.
+  void count_joined(int64_t rows, int64_t results);
   // Rows of a result count towards the limits. Throws ROW_LIMIT, BYTE_LIMIT, BROKEN_PROMISE.
   void count(const columns::JoinResult& result);
 

@@ -190,6 +190,8 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
       base::LeasedQueue const queue(*context, end);
       if (!current_) {
         if (sender_ != nullptr) sender_->await(*queue, *rows);
+        joined_rows_ = rows->rows;
+        results_ = 0;
         Piece const piece{std::move(rows), nullptr, 0, nullptr};
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());
       }
@@ -199,9 +201,11 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
         // The queue that sent its rows is given their memory again.
         if (sender_ != nullptr) base::finish(*queue);
         current_.reset();
+        operation_->count_joined(joined_rows_, results_);
         ++operation_->progress.pieces_done;
         continue;
       }
+      results_ += (*result)->rows;
       operation_->count(**result);
       return Found::kResult;
     }

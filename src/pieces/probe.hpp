@@ -52,6 +52,8 @@ class Probe {
   std::unique_ptr<RowStore> gathered_;
   std::deque<RowStore::TakenBlock> waiting_;  // of gathered_
   std::optional<PieceJoin> current_;
+  int64_t joined_rows_ = 0;                     // of the piece that it joins
+  int64_t results_ = 0;                         // that came of it so far
   std::unique_ptr<execute::RowSender> sender_;  // of pieces to the device; null: none was sent
   uint64_t bytes_ = 0;                          // gathered, of those that were reported
   bool is_finished_ = false;

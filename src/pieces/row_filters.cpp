@@ -80,6 +80,15 @@ bool RowFilters::is_own_due(int64_t rows, const base::CallEnd& end) {
   if (state_ != State::kWaiting) return false;
   rows_ += rows;
   if (rows_ < std::max(kSampleRows, build_->size().rows / kShareBefore)) return false;
+  if (build_->is_whole()) {
+    if (joined_ < kSampleRows) return false;
+    bool const is_worth_it = is_worth_making();
+    joined_ = matched_ = 0;
+    if (!is_worth_it) {
+      rows_ = 0;
+      return false;
+    }
+  }
   // Other threads let their rows through meanwhile.
   state_ = State::kMaking;
   lock.unlock();
@@ -101,6 +110,18 @@ bool RowFilters::is_own_due(int64_t rows, const base::CallEnd& end) {
   own_.filter = std::move(made);
   state_ = State::kSampling;
   return true;
+}
+
+void RowFilters::count_joined(int64_t rows, std::optional<int64_t> matched) {
+  std::lock_guard const lock(mutex_);
+  if (state_ != State::kWaiting) return;
+  joined_ += rows;
+  matched_ += matched.value_or(0);
+}
+
+// As count() would see.
+bool RowFilters::is_worth_making() const {
+  return static_cast<double>(matched_) <= (1 - kLeastDroppedOfWhole) * static_cast<double>(joined_);
 }
 
 void RowFilters::count(int64_t rows, int64_t passing) {
@@ -175,7 +196,9 @@ std::string RowFilters::own_text() const {
   };
   switch (state_) {
     case State::kWaiting:
-      return "not yet: an eighth as many rows as the build has are to come first";
+      return "not yet: an eighth as many rows as the build has are to come first, of which many "
+             "have "
+             "no match";
     case State::kMaking:
       return "it is being made";
     case State::kSampling:

@@ -6,7 +6,8 @@
 // bytes, to a file and back, or, where the build fits, gathered and packed. So a sample of the rows
 // says whether it pays, and says it again:
 //
-//   waiting   until enough rows came to be worth a look at the build
+//   waiting   until enough rows came to be worth a look at the build, and again while so many of
+//             those that were joined had a match that a filter would not pay
 //   sampling  rows are tested, and counted
 //   on        the last sample dropped enough; every sample counts anew
 //   off       it did not: rows are let through, until another sample is due
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +59,10 @@ class RowFilters {
       const std::shared_ptr<const columns::Relation>& batch, bool is_own_asked,
       const base::CallEnd& end);
 
+  // So many rows were joined with a build that is whole; of them had a match; nothing: who knows.
+  // Any thread.
+  void count_joined(int64_t rows, std::optional<int64_t> matched);
+
   int64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   // What was decided of the own filter, and why.
   std::string own_text() const;
@@ -72,6 +78,7 @@ class RowFilters {
   bool is_own_due(int64_t rows, const base::CallEnd& end);
   std::shared_ptr<const filters::Filter> make_own(const base::CallEnd& end) const;
   void count(int64_t rows, int64_t passing);
+  bool is_worth_making() const;
 
   std::shared_ptr<const Build> build_;
   std::vector<AppliedFilter> given_;
@@ -85,6 +92,8 @@ class RowFilters {
   int64_t rows_ = 0;       // of the state
   int64_t passing_ = 0;    // of these, while they are tested
   double last_share_ = 0;  // that the last sample dropped
+  int64_t joined_ = 0;     // while the filter is waited for
+  int64_t matched_ = 0;    // of these, at least
 };
 
 }  // namespace gpujoin::pieces

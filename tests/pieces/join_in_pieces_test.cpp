@@ -42,7 +42,10 @@ Outcome join_within(const std::shared_ptr<base::Context>& context,
   Outcome outcome;
   OwnQueue const queue(context);
   try {
-    auto const result = pieces::join(queue, given_of(context, left, right, spec));
+    auto given = given_of(context, left, right, spec);
+    // Else the CPU joins what such a limit of a device has no room for.
+    if (context->is_cuda()) given.options.device = GPUJOIN_DEVICE_CUDA;
+    auto const result = pieces::join(queue, given);
     outcome.plan = result->statistics.plan;
     for (auto const& stage : result->statistics.stages) {
       outcome.plan += "; " + stage.stage + ": " + stage.technique;
@@ -293,6 +296,21 @@ TEST(JoinInPieces, LimitsOfRowsAndBytesCountAllPieces) {
     }
   }
   EXPECT_TRUE(was_counted);
+}
+
+// With pieces on the device it would take seconds.
+TEST(JoinInPieces, GoesToTheCpuWhereTheDevicesPiecesWouldBeMany) {
+  auto const context = gpu_context(uint64_t{2} << 20);
+  if (context == nullptr) GTEST_SKIP() << "no CUDA device";
+  OwnQueue const queue(context);
+  auto const left = draw({300000, 70000, 0.0, 0.0, 1});
+  auto const right = draw({90000, 70000, 0.0, 0.0, 2});
+  auto const spec = spec_of(JoinKind::kInner, false, false, true);
+  auto const result = pieces::join(queue, given_of(context, left, right, spec));
+  EXPECT_EQ(result->statistics.device, GPUJOIN_DEVICE_CPU);
+  Rows found;
+  add_rows(*result, &found);
+  EXPECT_TRUE(found == one_call(make_context(0), left, right, spec));
 }
 
 // Of sides in host memory, where nobody asked for the device.

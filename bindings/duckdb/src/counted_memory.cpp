@@ -1,26 +1,27 @@
 // counted_memory.cpp: host memory for the library that DuckDB counts as its own.
 #include "bindings/duckdb/src/counted_memory.hpp"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <duckdb/main/config.hpp>
 #include <duckdb/storage/buffer/buffer_pool.hpp>
+
+#include "bindings/duckdb/src/spare_blocks.hpp"
 
 namespace gpujoin_duckdb {
 
 namespace {
 
-constexpr uint64_t huge_page = uint64_t{2} << 20;
-
 // Large blocks in huge pages, whose first touch is cheap, as the library's own.
+bool is_large(uint64_t bytes) { return bytes >= SpareBlocks::huge_page; }
+
 void* aligned(uint64_t bytes, uint64_t alignment) {
-  bool const is_huge = bytes >= huge_page;
-  if (is_huge) alignment = huge_page;
-  void* const pointer =
-      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (is_huge && pointer != nullptr) madvise(pointer, bytes, MADV_HUGEPAGE);
-  return pointer;
+  if (is_large(bytes)) return SpareBlocks::all().take(bytes);
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+void free_aligned(void* pointer, uint64_t bytes) {
+  if (is_large(bytes)) return SpareBlocks::all().give_back(pointer, bytes);
+  std::free(pointer);
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void* CountedMemory::allocate(uint64_t bytes, uint64_t alignment, gpujoin_memory
 
 void CountedMemory::deallocate(void* pointer, uint64_t bytes, gpujoin_memory, void*, void* user) {
   auto& self = *static_cast<CountedMemory*>(user);
-  std::free(pointer);
+  free_aligned(pointer, bytes);
   self.free_reserved(bytes);
   std::shared_ptr<CountedMemory> last;  // goes after the lock
   std::lock_guard<std::mutex> const lock(self.mutex_);
