@@ -216,7 +216,8 @@ inline bool has_several(const std::shared_ptr<base::Context>& context,
 inline std::shared_ptr<base::Context> gpu_context(uint64_t limit) {
   try {
     return make_context(limit, GPUJOIN_DEVICE_CUDA);
-  } catch (const base::Error&) {
+  } catch (const base::Error& error) {
+    if (error.status() != GPUJOIN_ERROR_NO_DEVICE) throw;
     return nullptr;
   }
 }

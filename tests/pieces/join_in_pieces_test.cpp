@@ -315,7 +315,8 @@ TEST(JoinInPieces, GoesToTheCpuWhereTheDevicesPiecesWouldBeMany) {
 
 // Of sides in host memory, where nobody asked for the device.
 TEST(JoinInPieces, GoesToTheCpuWhereTheDeviceHasNoRoom) {
-  constexpr uint64_t kTooLittle = uint64_t{4} << 10;
+  // What a queue counts with there takes 1 MiB of it.
+  constexpr uint64_t kTooLittle = uint64_t{5} << 18;
   auto const context = gpu_context(kTooLittle);
   if (context == nullptr) GTEST_SKIP() << "no CUDA device";
   OwnQueue const queue(context);
@@ -333,6 +334,7 @@ TEST(JoinInPieces, GoesToTheCpuWhereTheDeviceHasNoRoom) {
     add_rows(*result, &found);
     EXPECT_TRUE(found == one_call(make_context(0), left, right, spec));
     for (bool const names_device : {true, false}) {
+      if (!names_device && spec.kind == JoinKind::kCross) continue;  // it has no techniques
       given.options = GPUJOIN_PLAN_OPTIONS_INIT;
       (names_device ? given.options.device : given.options.algorithm) =
           names_device ? GPUJOIN_DEVICE_CUDA : GPUJOIN_ALGORITHM_PHJ_CARRIED;
