@@ -111,29 +111,15 @@ inline void append(duckdb::Vector& vector, size_t row, const duckdb::Value& valu
   vector.SetValue(row, value);
 }
 
-template <class Owner>
-duckdb::buffer_ptr<duckdb::VectorBuffer> kept(std::shared_ptr<Owner> owner) {
-  struct Kept final : duckdb::VectorBuffer {
-    explicit Kept(std::shared_ptr<Owner> of_values)
-        : VectorBuffer(duckdb::VectorBufferType::OPAQUE_BUFFER), owner(std::move(of_values)) {}
-    std::shared_ptr<Owner> owner;
-  };
-  return duckdb::make_buffer<Kept>(std::move(owner));
-}
-
 // Keeps `owner` as long as somebody has the vector's text.
 template <class Owner>
 void keep_with(duckdb::Vector& vector, std::shared_ptr<Owner> owner) {
-  duckdb::StringVector::AddBuffer(vector, kept(std::move(owner)));
-}
-
-// Shows `rows` values of `owner` where they lie; whoever has the vector only reads them.
-template <class Owner>
-void show(const void* values, size_t, std::shared_ptr<Owner> owner, duckdb::Vector& vector) {
-  auto* const first = static_cast<duckdb::data_ptr_t>(const_cast<void*>(values));
-  duckdb::Vector shown(vector.GetType(), first);
-  shown.SetAuxiliary(kept(std::move(owner)));
-  vector.Reference(shown);
+  struct Kept final : duckdb::VectorBuffer {
+    explicit Kept(std::shared_ptr<Owner> kept)
+        : VectorBuffer(duckdb::VectorBufferType::OPAQUE_BUFFER), owner(std::move(kept)) {}
+    std::shared_ptr<Owner> owner;
+  };
+  duckdb::StringVector::AddBuffer(vector, duckdb::make_buffer<Kept>(std::move(owner)));
 }
 
 // Queries.

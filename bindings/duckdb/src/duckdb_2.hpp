@@ -118,7 +118,7 @@ inline void append(duckdb::Vector& vector, size_t, const duckdb::Value& value) {
   vector.Append(value);
 }
 
-// Keeps `owner` as long as somebody has the vector's values.
+// Keeps `owner` as long as somebody has the vector's text.
 template <class Owner>
 void keep_with(duckdb::Vector& vector, std::shared_ptr<Owner> owner) {
   struct Kept final : duckdb::AuxiliaryDataHolder {
@@ -126,14 +126,6 @@ void keep_with(duckdb::Vector& vector, std::shared_ptr<Owner> owner) {
     std::shared_ptr<Owner> owner;
   };
   vector.BufferMutable().AddAuxiliaryData(duckdb::make_uniq<Kept>(std::move(owner)));
-}
-
-// Shows `rows` values of `owner` where they lie; whoever has the vector only reads them.
-template <class Owner>
-void show(const void* values, size_t rows, std::shared_ptr<Owner> owner, duckdb::Vector& vector) {
-  auto* const first = static_cast<duckdb::data_ptr_t>(const_cast<void*>(values));
-  vector.Reference(duckdb::Vector(vector.GetType(), first, rows));
-  keep_with(vector, std::move(owner));
 }
 
 // Queries.

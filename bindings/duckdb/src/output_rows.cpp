@@ -71,24 +71,28 @@ void OutputRows::put_out(duckdb::DataChunk& chunk) {
     auto& vector = chunk.data[i];
     auto const& column = exported_->column(i);
     size_t const first = static_cast<size_t>(column.offset) + row_;
-    char const format = exported_->format(i)[0];
-    if (format == 'b') {
-      set_size(vector, rows);
-      put_out_bits(column, first, rows, vector);
-    } else if (format == 'U' || format == 'Z') {
-      set_size(vector, rows);
-      put_out_text<int64_t>(column, first, rows, vector);
-      keep_with(vector, exported_);
-    } else if (format == 'u' || format == 'z') {
-      set_size(vector, rows);
-      put_out_text<int32_t>(column, first, rows, vector);
-      keep_with(vector, exported_);
-    } else {
-      size_t const width = duckdb::GetTypeIdSize(vector.GetType().InternalType());
-      auto const* values = static_cast<const char*>(column.buffers[1]);
-      show(values + first * width, rows, exported_, vector);
-    }
+    set_size(vector, rows);
     put_out_validity(column, first, rows, vector);
+    switch (exported_->format(i)[0]) {
+      case 'b':
+        put_out_bits(column, first, rows, vector);
+        break;
+      case 'U':
+      case 'Z':
+        put_out_text<int64_t>(column, first, rows, vector);
+        keep_with(vector, exported_);
+        break;
+      case 'u':
+      case 'z':
+        put_out_text<int32_t>(column, first, rows, vector);
+        keep_with(vector, exported_);
+        break;
+      default: {
+        size_t const width = duckdb::GetTypeIdSize(vector.GetType().InternalType());
+        auto const* values = static_cast<const char*>(column.buffers[1]);
+        std::memcpy(bytes_to_write(vector), values + first * width, rows * width);
+      }
+    }
   }
   chunk.SetChildCardinality(rows);
   row_ += rows;

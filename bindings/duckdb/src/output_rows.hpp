@@ -25,8 +25,8 @@ class ExportedResult {
   ArrowArray array_;
 };
 
-// The rows of a result, chunk by chunk. Values stay where the result has them, but for booleans,
-// which are bits there: what was put out keeps the result alive.
+// The rows of a result, chunk by chunk. Text stays where the result has it: what was put out keeps
+// the result alive.
 class OutputRows {
  public:
   void begin(Result result);
