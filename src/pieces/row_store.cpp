@@ -282,19 +282,34 @@ bool RowStore::scatter_whole(const base::CallEnd& end) {
   return true;
 }
 
-bool RowStore::is_over() const {
-  uint64_t const bytes = bytes_in_memory_ + open_bytes_ + run_bytes_;
-  return shape_.memory_bytes != 0 && bytes > shape_.memory_bytes;
+// Other joins of a query have builds and rows that wait, too, and who joins needs the other half.
+bool RowStore::is_memory_scarce() const {
+  base::Account const& account = *shape_.context->host_account;
+  return account.in_use_bytes() > account.limit_bytes() / 2;
 }
 
-// Until half of it is there again: files are written in large pieces.
+bool RowStore::is_over() const {
+  constexpr uint64_t kScarceShare = 8;
+  if (shape_.memory_bytes == 0) return false;
+  uint64_t const bytes = bytes_in_memory_ + open_bytes_ + run_bytes_;
+  return bytes > shape_.memory_bytes ||
+         (bytes > shape_.memory_bytes / kScarceShare && is_memory_scarce());
+}
+
+// Until half of it is there again: files are written in large pieces, but where memory is scarce.
+void RowStore::write_half(const base::CallEnd& end) {
+  if (!is_memory_scarce()) return write_blocks(shape_.memory_bytes / 2, end);
+  close_open_rows();
+  write_blocks(0, end);
+}
+
 void RowStore::make_room(const base::CallEnd& end) {
   if (shape_.folder == nullptr) return;
   if (!shape_.keys.empty()) begin_partitions();
   do {
-    if (is_over()) write_blocks(shape_.memory_bytes / 2, end);
+    if (is_over()) write_half(end);
   } while (scatter_whole(end));
-  if (is_over()) write_blocks(shape_.memory_bytes / 2, end);
+  if (is_over()) write_half(end);
 }
 
 // The oldest of the partition that has most. None: those in memory take no more than `most`, or all
