@@ -1262,7 +1262,7 @@ typedef int32_t gpujoin_gather;
 typedef struct gpujoin_plan_options {
   uint32_t struct_size;
   /* AUTOMATIC = the context's; its plans can be the CPU's, too. One of CUDA joins so by itself, in
-   * gpujoin_join and gpujoin_plan_execute, what it has no room for even in pieces, where the CPU
+   * gpujoin_join and gpujoin_plan_execute, what it has no room for in some pieces, where the CPU
    * can read it and no technique is named here; the statistics say why. */
   gpujoin_device device;
   /* Names transform, match and gather at once, and no filter unless one is named. */
@@ -1640,7 +1640,7 @@ GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
  *
  * Memory: batches are copied when they are appended; they are the caller's again when the call
  * returns. What a build holds in the end, and what its joins need, is to fit into a share of the
- * context's limits (an eighth of the host's for the rows of a side that waits; for the build a
+ * context's limits (an eighth of the host's for rows that wait, less beside others; for the build a
  * fifth of a device's, or a sixteenth of the host's; for a part of it a sixteenth of either). What
  * does not fit is partitioned by its keys, the partitions that memory has no room for go to
  * options.spill_path of the context, and the operation's joins of partitions run when all rows have
@@ -1932,8 +1932,8 @@ typedef struct gpujoin_applied_filter {
  * where they lie. */
 typedef int32_t gpujoin_own_filter;
 /* Where the build fits, on the CPU; where it does not, and host memory has a limit. Once an eighth
- * as many rows came as the build has, a filter is made, and used as long as a sample of the rows
- * shows that it drops two fifths of them, or one fifth of those that it keeps from files. */
+ * as many rows came as the build has, a filter is made, unless few were seen without a match, and
+ * used while a sample shows that it drops two fifths, or one fifth of what it keeps from files. */
 #define GPUJOIN_OWN_FILTER_AUTOMATIC 0
 #define GPUJOIN_OWN_FILTER_OFF 1
 /* All rows, by a filter that is made with the operation, also where the build fits. */

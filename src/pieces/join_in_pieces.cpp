@@ -166,6 +166,7 @@ std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, con
     bool const cannot =
         error.status() == GPUJOIN_ERROR_UNSUPPORTED || error.status() == GPUJOIN_ERROR_ILLEGAL_PLAN;
     if (!cannot) throw;
+    if (why_whole(given) == nullptr && is_left_to_cpu(queue, given)) return in_pieces(queue, given);
     std::rethrow_exception(failed);
   }
   result->statistics.reason = [no_room, reason = result->statistics.reason] {

@@ -180,7 +180,9 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
     while (current_ || !waiting_.empty()) {
       std::shared_ptr<const columns::Relation> rows;
       if (!current_) {
-        rows = operation_->meeting_rows(waiting_.front().rows(), end);
+        auto const piece = with_room(
+            *context, [&] { end.check(); }, [&] { return waiting_.front().rows(); });
+        rows = operation_->meeting_rows(piece, end);
         waiting_.pop_front();
         if (rows == nullptr) {
           ++operation_->progress.pieces_done;

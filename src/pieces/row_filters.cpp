@@ -196,9 +196,8 @@ std::string RowFilters::own_text() const {
   };
   switch (state_) {
     case State::kWaiting:
-      return "not yet: an eighth as many rows as the build has are to come first, of which many "
-             "have "
-             "no match";
+      return std::string("not yet: an eighth as many rows as the build has are to come first") +
+             (build_->is_whole() ? ", many of them without a match" : "");
     case State::kMaking:
       return "it is being made";
     case State::kSampling:

@@ -282,24 +282,29 @@ bool RowStore::scatter_whole(const base::CallEnd& end) {
   return true;
 }
 
-// Other joins of a query have builds and rows that wait, too, and who joins needs the other half.
-bool RowStore::is_memory_scarce() const {
+// Other joins of a query have rows that wait, too, and who joins needs the other half. Of a store
+// whose rows go to files anyway, which the host partitions: what a device partitions is sent there.
+bool RowStore::is_memory_used(uint64_t quarters) const {
+  if (!is_partitioned() || partitioner_ != nullptr) return false;
   base::Account const& account = *shape_.context->host_account;
-  return account.in_use_bytes() > account.limit_bytes() / 2;
+  uint64_t const limit = account.limit_bytes();
+  return limit != 0 && account.in_use_bytes() > limit / 4 * quarters;
 }
 
 bool RowStore::is_over() const {
   constexpr uint64_t kScarceShare = 8;
   if (shape_.memory_bytes == 0) return false;
-  uint64_t const bytes = bytes_in_memory_ + open_bytes_ + run_bytes_;
-  return bytes > shape_.memory_bytes ||
-         (bytes > shape_.memory_bytes / kScarceShare && is_memory_scarce());
+  uint64_t const blocks = bytes_in_memory_;
+  uint64_t const most = shape_.memory_bytes / kScarceShare;
+  return blocks + open_bytes_ + run_bytes_ > shape_.memory_bytes ||
+         (blocks > most && is_memory_used(2)) || (blocks + open_bytes_ > most && is_memory_used(3));
 }
 
-// Until half of it is there again: files are written in large pieces, but where memory is scarce.
+// Until half of it is there again: files are written in large pieces. Of open rows they are small,
+// which is for when there is hardly anything else.
 void RowStore::write_half(const base::CallEnd& end) {
-  if (!is_memory_scarce()) return write_blocks(shape_.memory_bytes / 2, end);
-  close_open_rows();
+  if (!is_memory_used(2)) return write_blocks(shape_.memory_bytes / 2, end);
+  if (is_memory_used(3)) close_open_rows();
   write_blocks(0, end);
 }
 

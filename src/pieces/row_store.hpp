@@ -3,12 +3,12 @@
 //
 // in       batches of any size
 // out      blocks; after the last batch they are read any number of times
-// memory   Rows stay in memory while they take no more than `memory_bytes`, or an eighth of it once
-//          half of the context's memory is in use. What does not fit is partitioned by a hash of
-//          the keys, and goes to the spill folder, the largest partition first; without keys whole
-//          blocks do, the oldest first. Where joins run on a device that
-//          can, it partitions blocks, into page-locked memory, and large batches from where they
-//          lie (device_partitions.cpp).
+// memory   Rows stay in memory while they take no more than `memory_bytes`. What does not fit is
+//          partitioned by a hash of the keys, and goes to the spill folder, the largest partition
+//          first; without keys whole blocks do, the oldest first. Partitions keep an eighth of it
+//          while half of the context's memory is in use. Where joins run on a device that can, it
+//          partitions blocks, into page-locked memory, and large batches from where they lie
+//          (device_partitions.cpp).
 // order    Rows of one thread stay in the order in which it appended them.
 // threads  A thread gathers rows of its own, partitions them by itself, and appends them to blocks
 //          that all threads fill, one for each partition; what it writes to a file it writes while
@@ -219,7 +219,7 @@ class RowStore {
   std::shared_ptr<const columns::Relation> rest_in_host(
       const std::shared_ptr<const columns::Relation>& rows, int64_t first,
       const base::CallEnd& end) const;
-  bool is_memory_scarce() const;
+  bool is_memory_used(uint64_t quarters) const;
   bool is_over() const;
   void write_half(const base::CallEnd& end);
   void make_room(const base::CallEnd& end);

@@ -1207,7 +1207,7 @@ pub struct gpujoin_plan_options {
     /// `struct_size` of the C struct.
     pub struct_size: u32,
     /// AUTOMATIC = the context's; its plans can be the CPU's, too. One of CUDA joins so by itself,
-    /// in gpujoin_join and gpujoin_plan_execute, what it has no room for even in pieces, where the
+    /// in gpujoin_join and gpujoin_plan_execute, what it has no room for in some pieces, where the
     /// CPU can read it and no technique is named here; the statistics say why.
     pub device: gpujoin_device,
     /// Names transform, match and gather at once, and no filter unless one is named.
@@ -1577,7 +1577,7 @@ impl gpujoin_sequence_spec {
 ///
 /// Memory: batches are copied when they are appended; they are the caller's again when the call
 /// returns. What a build holds in the end, and what its joins need, is to fit into a share of the
-/// context's limits (an eighth of the host's for the rows of a side that waits; for the build a
+/// context's limits (an eighth of the host's for rows that wait, less beside others; for the build a
 /// fifth of a device's, or a sixteenth of the host's; for a part of it a sixteenth of either). What
 /// does not fit is partitioned by its keys, the partitions that memory has no room for go to
 /// options.spill_path of the context, and the operation's joins of partitions run when all rows have
@@ -1841,8 +1841,8 @@ impl gpujoin_applied_filter {
 /// where they lie.
 pub type gpujoin_own_filter = i32;
 /// Where the build fits, on the CPU; where it does not, and host memory has a limit. Once an eighth
-/// as many rows came as the build has, a filter is made, and used as long as a sample of the rows
-/// shows that it drops two fifths of them, or one fifth of those that it keeps from files.
+/// as many rows came as the build has, a filter is made, unless few were seen without a match, and
+/// used while a sample shows that it drops two fifths, or one fifth of what it keeps from files.
 pub const GPUJOIN_OWN_FILTER_AUTOMATIC: i32 = 0;
 /// `GPUJOIN_OWN_FILTER_OFF` of the header.
 pub const GPUJOIN_OWN_FILTER_OFF: i32 = 1;
