@@ -1,6 +1,4 @@
 // own_filter_test.cpp: when a probe on the CPU makes a filter of its build, where nobody says so.
-#include <numeric>
-
 #include "tests/abi/fixture.hpp"
 #include "tests/abi/operation_results.hpp"
 
@@ -9,12 +7,11 @@ namespace {
 
 constexpr int64_t kBuildRows = int64_t{1} << 17;
 constexpr int64_t kBatchRows = int64_t{1} << 14;
-constexpr int32_t kKey[] = {0};
 
 class OwnFilter : public testing::Test {
  protected:
   // Row i's key is (first + i) % distinct * gap. Good until the next ones are made.
-  Relation rows_of(int64_t rows, int64_t distinct, int64_t gap, int64_t first = 0) {
+  Relation keys_of(int64_t rows, int64_t distinct, int64_t gap, int64_t first = 0) {
     std::vector<int64_t> keys(static_cast<size_t>(rows));
     for (size_t i = 0; i < keys.size(); ++i) {
       keys[i] = (first + static_cast<int64_t>(i)) % distinct * gap;
@@ -26,56 +23,29 @@ class OwnFilter : public testing::Test {
 
   void begin(int64_t distinct, int64_t gap) {
     gap_ = gap;
-    Relation const rows = rows_of(kBuildRows, distinct, gap);
-    gpujoin_build* made = nullptr;
-    ASSERT_OK(
-        call(gpujoin_build_create, context_.get(), rows.get(), kKey, 1, nullptr, nullptr, &made));
-    build_.reset(made);
-    ASSERT_OK(call(gpujoin_build_append, made, rows.get(), int64_t{0}));
-    ASSERT_OK(call(gpujoin_build_finish, made));
-    gpujoin_join_spec spec = GPUJOIN_JOIN_SPEC_INIT;
-    spec.kind = GPUJOIN_JOIN_INNER;
-    spec.key_count = 1;
-    spec.left_keys = spec.right_keys = kKey;
-    spec.right_columns = kKey;
-    spec.right_column_count = 1;
-    gpujoin_operation* operation = nullptr;
-    ASSERT_OK(call(gpujoin_operation_create, made, rows.get(), &spec, nullptr, &operation));
-    operation_.reset(operation);
-    gpujoin_probe* probe = nullptr;
-    ASSERT_OK(call(gpujoin_probe_create, operation, &probe));
-    probe_.reset(probe);
+    begin_join(context_, keys_of(kBuildRows, distinct, gap), &join_);
   }
 
   // What the operation says of its filter once so many rows more have been joined, of keys from
   // `first` on; results: how many they have to have.
   std::string after(int64_t rows, int64_t first, int64_t results) {
-    auto const use = [&](const Result& result) {
-      int64_t count = 0;
-      EXPECT_OK(call(gpujoin_result_get_rows, result.get(), &count));
-      results -= count;
-    };
+    gpujoin_probe* const probe = join_.probe.get();
+    auto const use = [&](const Result& result) { results -= rows_of(result); };
     for (int64_t begun = 0; begun < rows; begun += kBatchRows) {
-      Relation const batch = rows_of(kBatchRows, kBuildRows * 8, gap_, first + begun);
-      while (call(gpujoin_probe_append, probe_.get(), batch.get(), int64_t{0}).status ==
-             GPUJOIN_ERROR_NOT_READY) {
-        EXPECT_OK(take_results(probe_.get(), gpujoin_probe_next, use));
-      }
-      EXPECT_OK(call(gpujoin_probe_flush, probe_.get()));
-      EXPECT_OK(take_results(probe_.get(), gpujoin_probe_next, use));
+      append_and_take(probe, keys_of(kBatchRows, kBuildRows * 8, gap_, first + begun), use);
+      EXPECT_OK(call(gpujoin_probe_flush, probe));
+      EXPECT_OK(take_results(probe, gpujoin_probe_next, use));
     }
     EXPECT_EQ(results, 0);
     std::string text(4096, '\0');
     size_t length = text.size();
-    EXPECT_OK(call(gpujoin_operation_explain, operation_.get(), text.data(), &length));
+    EXPECT_OK(call(gpujoin_operation_explain, join_.operation.get(), text.data(), &length));
     return text.substr(text.find("own filter"), text.find("\n  pieces") - text.find("own filter"));
   }
 
   Context const context_ = make_context(GPUJOIN_DEVICE_CPU);
   Table table_;
-  Build build_;
-  Operation operation_;
-  Probe probe_;
+  BegunJoin join_;
   int64_t gap_ = 1;
 };
 

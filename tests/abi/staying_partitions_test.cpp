@@ -144,13 +144,7 @@ class StayingPartitions : public testing::Test {
     Probe const probe(begun);
     for (int64_t first = thread * kBatchRows; first < kProbeRows; first += threads * kBatchRows) {
       Relation const batch = rows.slice(context_, first, kBatchRows);
-      Answer answer;
-      while ((answer = call(gpujoin_probe_append, probe.get(), batch.get(), 0)).status ==
-             GPUJOIN_ERROR_NOT_READY) {
-        EXPECT_OK(take_results(probe.get(), gpujoin_probe_next, use));
-      }
-      EXPECT_OK(answer);
-      EXPECT_OK(take_results(probe.get(), gpujoin_probe_next, use));
+      append_and_take(probe.get(), batch, use);
     }
     EXPECT_OK(call(gpujoin_probe_finish, probe.get()));
     EXPECT_OK(take_results(probe.get(), gpujoin_probe_next, use));
