@@ -13,7 +13,8 @@
 //
 //   keys unique, and few possible in a partition   match_by_rank.cuh
 //   few matches a row                              match_in_rounds.cuh
-//   many matches a row                             match_dealt.cuh
+//   many matches a row                             match_crossed.cuh
+//   the same, of more build rows than a table has  match_dealt.cuh
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -28,6 +29,17 @@
 #include "kernels/match/carried_units.cuh"
 
 namespace gpujoin::kernels {
+
+// Whether the unit has a batch of the number: so many of the probe rows, or what the match says.
+template <typename Match>
+__device__ __forceinline__ bool has_batch(const CarriedUnit& unit,
+                                          const typename Match::Shared& shared, uint32_t batch) {
+  if constexpr (requires { Match::has_batch(shared, batch); }) {
+    return Match::has_batch(shared, batch);
+  } else {
+    return Match::first_row(unit, batch) < unit.probe_rows;
+  }
+}
 
 template <typename Match>
 __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
@@ -53,7 +65,7 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     CarriedUnit const& unit = shared.units[turn];
     uint32_t batch = threadIdx.x / 32;
     if (threadIdx.x == 0) shared.batch = Match::kThreads / 32;
-    stage_columns<Match::kWidth, Match::kThreads>(join, unit);
+    stage_columns<Match>(join, unit);
     typename Match::Batch ahead;
     if constexpr (Match::kLoadsAhead) ahead.load_ahead(join, unit, Match::first_row(unit, batch));
     bool const is_joined = Match::build(join, unit, shared);
@@ -63,7 +75,7 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
       if (threadIdx.x == 0) next.number = number;
       if (number < units) find_unit(next);
     }
-    while (is_joined && Match::first_row(unit, batch) < unit.probe_rows) {
+    while (is_joined && has_batch<Match>(unit, shared, batch)) {
       uint32_t const taken = batch;
       if constexpr (!Match::kLoadsAhead) ahead.load(join, unit, Match::first_row(unit, taken));
       typename Match::Batch const keys = ahead;

@@ -58,6 +58,31 @@ class CarriedPlaces {
     return (before >> 32) * kCarriedChunk + used;
   }
 
+  // Places of a unit whose rows are counted before they are written: those that were left of the
+  // block's chunk, then others, side by side.
+  struct OfUnit {
+    unsigned long long first;
+    unsigned long long others;
+    uint32_t left;
+  };
+  // One thread, while no other takes any.
+  template <typename Join>
+  __device__ static OfUnit take_all(const Join& join, Shared& shared, uint32_t rows) {
+    auto const used = static_cast<uint32_t>(shared);
+    OfUnit places = {(shared >> 32) * kCarriedChunk + used, 0, kCarriedChunk - used};
+    if (rows <= places.left) {
+      shared += rows;
+      return places;
+    }
+    uint32_t const beyond = rows - places.left;
+    uint32_t const chunks = (beyond + kCarriedChunk - 1) / kCarriedChunk;
+    unsigned long long const chunk =
+        atomicAdd(&join.counters->chunks, static_cast<unsigned long long>(chunks));
+    places.others = chunk * kCarriedChunk;
+    shared = (chunk + chunks - 1) << 32 | (beyond - (chunks - 1) * kCarriedChunk);
+    return places;
+  }
+
   // One thread, after the others took theirs.
   template <typename Join>
   __device__ static void finish(const Join& join, const Shared& shared) {

@@ -1,12 +1,13 @@
-// carried_stages.cuh: the build columns of a unit in shared memory
+// carried_stages.cuh: columns of a unit in shared memory
 //
 // Source   ours. A lane that gathers from global memory costs the first-level cache a look at a
 //          line of its own, so that a warp takes it 32 cycles; from shared memory it takes 3 or 4
-// In       build columns that have a stage
+// In       columns that have a stage: of the build side, and where the match gathers those, too, of
+//          the probe side
 // Out      the unit's rows of each, in their order, once the caller has waited for the pipeline and
 //          come to a barrier
 // Needs    all threads of the block; those who read the stages before have come to a barrier
-// Moves    the columns' widths a build row
+// Moves    the columns' widths a row
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -44,23 +45,35 @@ __device__ __forceinline__ void start_batch(const CarriedUnit& unit, uint32_t fi
   }
 }
 
+// The same of a match that stages probe columns.
+__device__ __forceinline__ uint32_t first_staged_probe(const CarriedUnit& unit) {
+  return unit.probe_first - unit.probe_first % kStageAlign;
+}
+template <typename Match>
+constexpr bool kStagesProbe = requires {
+  requires Match::kStagesProbe;
+};
+
 // Queues the unit's part of the columns that have a stage. All threads.
-template <int kWidth, int kThreads, typename Key>
-__device__ __forceinline__ void stage_columns(const CarriedJoin<Key>& join,
+template <typename Match>
+__device__ __forceinline__ void stage_columns(const typename Match::Join& join,
                                               const CarriedUnit& unit) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  uint32_t const head = unit.build_first % kStageAlign;
 #pragma unroll 1
   for (int32_t i = 0; i < join.column_count; ++i) {
     CarriedColumn const& column = join.columns[i];
     if (column.stage == 0) continue;
-    with_width<kWidth>(column.width, [&](auto zero) {
+    bool const of_probe = kStagesProbe<Match> && column.from == CarriedFrom::kProbe;
+    uint32_t const first = of_probe ? first_staged_probe(unit) : first_staged(unit);
+    uint32_t const end =
+        of_probe ? unit.probe_first + unit.probe_rows : unit.build_first + unit.build_rows;
+    with_width<Match::kWidth>(column.width, [&](auto zero) {
       using Value = decltype(zero);
+      constexpr int kThreads = Match::kThreads;
       constexpr int kVectors = (stage_bytes(sizeof(Value)) / 16 + kThreads - 1) / kThreads;
-      load_column<kThreads, kVectors>(
-          reinterpret_cast<Value*>(dynamic_shared + column.stage),
-          static_cast<const Value*>(column.source) + (unit.build_first - head),
-          head + unit.build_rows);
+      load_column<kThreads, kVectors>(reinterpret_cast<Value*>(dynamic_shared + column.stage),
+                                      static_cast<const Value*>(column.source) + first,
+                                      end - first);
     });
   }
   __pipeline_commit();

@@ -25,6 +25,7 @@ constexpr uint32_t kNoRowOfSide = 0xffffffffU;  // GPUJOIN_NO_ROW, where Join::k
 // Probe rows of a lane, anywhere.
 template <int kRows>
 struct ProbeRows {
+  static constexpr bool kStagesProbe = false;
   uint32_t probe[kRows];
 
   // Where a probe column has an item's value, from what first_probe() says of the column.
@@ -81,9 +82,46 @@ struct CarriedRun : ProbeRows<kRows> {
   unsigned long long base;
 
   __device__ bool is_written(int item) const { return slot + item - first_slot < slot_count; }
+  __device__ bool is_whole() const { return is_written(0) && is_written(kItems - 1); }
   template <typename Value>
   __device__ __forceinline__ Value* first_place(Value* target) const {
     return target + base + here(slot) - first_slot;
+  }
+  template <typename Value>
+  __device__ __forceinline__ Value* place(Value* first, int item) const {
+    return first + item;
+  }
+};
+
+// A value that all rows of a lane have.
+template <typename Value>
+struct SameValue {
+  Value value;
+  __device__ __forceinline__ Value operator[](int) const { return value; }
+};
+// Rows of one key and one row of either side, whose places lie side by side: kOfBuild, of the probe
+// side, and several of the build side. Rows of both sides are counted from where stages begin.
+template <typename KeyType, int kRows, bool kOfBuild>
+struct CrossedRun {
+  using Key = KeyType;
+  using Several = uint32_t[kRows];
+  static constexpr int kItems = kRows;
+  static constexpr bool kMixesKeys = false;
+  static constexpr bool kIsRun = kRows > 1;
+  static constexpr bool kStagesProbe = true;
+  SameValue<Key> keys;  // as the output has it
+  std::conditional_t<kOfBuild, Several, SameValue<uint32_t>> build;
+  std::conditional_t<kOfBuild, SameValue<uint32_t>, Several> probe;
+  uint32_t build_first;
+  uint32_t probe_first;
+  unsigned long long base;  // place of the first, a multiple of kRows
+
+  __device__ static constexpr bool is_written(int) { return true; }
+  __device__ static bool is_whole() { return true; }
+  __device__ uint32_t probe_row(int item) const { return probe_first + probe[item]; }
+  template <typename Value>
+  __device__ __forceinline__ Value* first_place(Value* target) const {
+    return target + base;
   }
   template <typename Value>
   __device__ __forceinline__ Value* place(Value* first, int item) const {
@@ -99,6 +137,7 @@ struct FullRows {
   static constexpr int kItems = LaneRowsType::kItems;
   static constexpr bool kMixesKeys = LaneRowsType::kMixesKeys;
   static constexpr bool kIsRun = false;
+  static constexpr bool kStagesProbe = false;
   const Key (&keys)[kItems];
   const uint32_t (&build)[kItems];
   uint32_t probe;  // of the lane's first
@@ -178,7 +217,7 @@ __device__ __forceinline__ void write_values(Value* target, const Rows& rows, Va
       if (rows.is_written(first + i)) values[i] = value_of(first + i);
     }
     if constexpr (Rows::kIsRun && kAtOnce == Rows::kItems && sizeof(Value) <= 8) {
-      if (rows.is_written(0) && rows.is_written(kAtOnce - 1)) {
+      if (rows.is_whole()) {
         write_run(first_place, values);
         return;
       }
@@ -211,9 +250,19 @@ __device__ __forceinline__ void write_carried(const CarriedColumn& column, const
     return;
   }
   if (column.from != CarriedFrom::kBuild) {
-    auto const* const first = rows.first_probe(source);
-    write_values<kPassesBy, kAtOnce>(
-        target, rows, [&](int item) { return read_value<kPassesBy>(rows.of_probe(first, item)); });
+    if constexpr (Rows::kStagesProbe) {
+      extern __shared__ __align__(16) unsigned char dynamic_shared[];
+      auto const* const stage = reinterpret_cast<const Value*>(dynamic_shared + column.stage);
+      write_values<kPassesBy, kAtOnce>(target, rows, [&](int item) {
+        return column.stage != 0 ? stage[rows.probe[item]]
+                                 : source[here(rows.probe_first + rows.probe[item])];
+      });
+    } else {
+      auto const* const first = rows.first_probe(source);
+      write_values<kPassesBy, kAtOnce>(target, rows, [&](int item) {
+        return read_value<kPassesBy>(rows.of_probe(first, item));
+      });
+    }
     return;
   }
   uint32_t build_first = 0;

@@ -5,8 +5,8 @@
 // In       a unit's groups (carried_groups.cuh)
 // Out      rows of the output columns
 // Moves    as carried_columns.cuh
-// Shared   a bit a bucket; a row's key, number and first match, for each of a warp's probe rows; 5
-//          reads a lane to look up a row
+// Shared   as ordered_groups.cuh; a row's key, number and first match, for each of a warp's probe
+//          rows; 5 reads a lane to look up a row
 //
 //   rows of a key are brought side by side in buckets that several keys share
 //   a lane finds the matches of one probe row
@@ -19,11 +19,11 @@
 
 #include <cstdint>
 
-#include "kernels/block_sync.cuh"
 #include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
+#include "kernels/match/ordered_groups.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/warp_sum.cuh"
 
@@ -48,122 +48,7 @@ struct DealtRows {
   }
 };
 
-// Keys of a bucket with more rows than a warp has lanes that are brought side by side one after the
-// other. Keys are mixed, so a bucket has a few at most, unless somebody made them for it.
-constexpr uint32_t kOrderedKeys = 16;
-
-// All lanes of a warp: brings the rows of the first row's key to the front of those from `first` to
-// `end`; where the others begin.
-template <typename Key>
-__device__ __forceinline__ uint32_t bring_to_front(CarriedGroups<Key>& groups, uint32_t first,
-                                                   uint32_t end) {
-  constexpr uint32_t kAll = 0xffffffffU;
-  uint32_t const lane = threadIdx.x % 32;
-  uint32_t const below = (1U << lane) - 1;
-  Key const key = groups.keys[first];
-  uint32_t front = first;  // before it rows of the key, from it to `chunk` others
-#pragma unroll 1
-  for (uint32_t chunk = first; chunk < end; chunk += 32) {
-    uint32_t const at = chunk + lane;
-    Key own = 0;
-    uint16_t row = 0;
-    if (at < end) {
-      own = groups.keys[at];
-      row = groups.rows[at];
-    }
-    bool const is_of_key = at < end && own == key;
-    uint32_t const lanes = __ballot_sync(kAll, is_of_key);
-    uint32_t const count = __popc(lanes);
-    uint32_t const others = chunk - front;
-    uint32_t const to = front + __popc(lanes & below);
-    if (others >= count) {
-      // Each changes places with another key's row before the chunk.
-      Key const other = is_of_key ? groups.keys[to] : 0;
-      uint16_t const other_row = is_of_key ? groups.rows[to] : 0;
-      __syncwarp();  // all have read what is written now
-      if (is_of_key) {
-        groups.keys[at] = other;
-        groups.rows[at] = other_row;
-        groups.keys[to] = own;
-        groups.rows[to] = row;
-      }
-    } else {
-      // There are fewer than 32: they, and what the chunk has of other keys, come behind.
-      Key const other = lane < others ? groups.keys[front + lane] : 0;
-      uint16_t const other_row = lane < others ? groups.rows[front + lane] : 0;
-      __syncwarp();
-      uint32_t const behind = front + count;
-      if (lane < others) {
-        groups.keys[behind + lane] = other;
-        groups.rows[behind + lane] = other_row;
-      }
-      if (at < end) {
-        uint32_t const place = is_of_key ? to : behind + others + __popc(~lanes & below);
-        groups.keys[place] = own;
-        groups.rows[place] = row;
-      }
-    }
-    __syncwarp();  // the next chunk's lanes read what these wrote
-    front += count;
-  }
-  return front;
-}
-
-// Where the rows with the key of the one at `first` end, which lie side by side.
-template <typename Key>
-__device__ __forceinline__ uint32_t run_end(const CarriedGroups<Key>& groups, uint32_t first,
-                                            uint32_t end) {
-  Key const key = groups.keys[first];
-#pragma unroll 1
-  while (end - first > 1) {
-    uint32_t const middle = first + (end - first) / 2;
-    if (groups.keys[middle] == key) {
-      first = middle;
-    } else {
-      end = middle;
-    }
-  }
-  return end;
-}
-
-// All lanes of a warp, of a bucket with several keys: rows of a key come side by side. Of a bucket
-// with more than kOrderedKeys keys the rest stays as it is, if it is more than 32 rows.
-template <typename Key>
-__device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_t bucket) {
-  constexpr uint32_t kAll = 0xffffffffU;
-  uint32_t const lane = threadIdx.x % 32;
-  uint32_t const end = groups.start_of(bucket + 1);
-  uint32_t start = groups.start_of(bucket);
-#pragma unroll 1
-  for (uint32_t keys = 0; keys < kOrderedKeys && end - start > 32; ++keys) {
-    start = bring_to_front(groups, start, end);
-  }
-  uint32_t const rows = end - start;
-  if (rows > 32) return;
-  Key key = 0;
-  uint16_t row = 0;
-  if (lane < rows) {
-    key = groups.keys[start + lane];
-    row = groups.rows[start + lane];
-  }
-  // Lanes beyond the rows have a mask of their own.
-  uint32_t const valid = __ballot_sync(kAll, lane < rows);
-  uint32_t const same = __match_any_sync(kAll, key) & (lane < rows ? valid : ~valid);
-  int const leader = __ffs(static_cast<int>(same)) - 1;
-  bool const leads = static_cast<int>(lane) == leader;
-  uint32_t const before = warp_inclusive_sum(leads ? __popc(same) : 0);
-  uint32_t const at =
-      __shfl_sync(kAll, before, leader) - __popc(same) + __popc(same & ((1U << lane) - 1));
-  __syncwarp();  // all have read what is written now
-  if (lane < rows) {
-    groups.keys[start + at] = key;
-    groups.rows[start + at] = row;
-  }
-}
-
-// kLongRuns: a few keys have many rows, as in what another match left; the registers for it cost
-// many keys with some rows each 3 %.
-template <typename KeyType, int kColumnWidth, typename Shape, bool kLongRuns>
+template <typename KeyType, int kColumnWidth, typename Shape>
 struct MatchDealt {
   using Key = KeyType;
   using Join = CarriedJoin<Key>;
@@ -182,7 +67,7 @@ struct MatchDealt {
 
   struct Shared : CarriedBlock {
     CarriedGroups<Key> groups;
-    uint32_t mixed[kCarriedBuckets / 32];  // buckets of several keys
+    MixedBuckets mixed;
     DealtRows<Key> dealt[kThreads / 32];
   };
 
@@ -198,24 +83,8 @@ struct MatchDealt {
 
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
-    for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 32; i += kThreads) shared.mixed[i] = 0;
     build_groups<kThreads>(join, unit, shared.groups);
-    CarriedGroups<Key>& groups = shared.groups;
-    for (uint32_t at = threadIdx.x; at < unit.build_rows; at += kThreads) {
-      Key const key = groups.keys[at];
-      uint32_t const bucket = carried_bucket(key, join.radix_bits);
-      uint32_t const start = groups.start_of(bucket);
-      if (groups.keys[start] != key) {
-        atomicOr(&shared.mixed[bucket / 32], 1U << bucket % 32);
-      }
-    }
-    block_sync();
-    for (uint32_t word = threadIdx.x / 32; word < kCarriedBuckets / 32; word += kThreads / 32) {
-      for (uint32_t bits = shared.mixed[word]; bits != 0; bits &= bits - 1) {
-        order_bucket(groups, 32 * word + __ffs(static_cast<int>(bits)) - 1);
-      }
-    }
-    block_sync();
+    order_groups<kThreads>(shared.groups, unit.build_rows, join.radix_bits, shared.mixed);
     return true;
   }
 
@@ -225,67 +94,33 @@ struct MatchDealt {
     uint32_t const row = first_row(unit, number) + threadIdx.x % 32;
     uint32_t const probe = unit.probe_first + row;
     Key key = 0;
-    Found found{};
+    OrderedMatches found{};
     if (row < unit.probe_rows) {
       key = batch.keys[0];
-      found = find(shared.groups, key, carried_bucket(key, join.radix_bits));
+      found = find_ordered(shared.groups, key, join.radix_bits);
     }
     uint32_t const bits = part_bits(unit);
     if (bits != 0) found = part_of(found, number & ((1U << bits) - 1), bits);
     if (is_missed(join, shared, found.count)) return;
     uint32_t const build_first = first_staged(unit);
 #pragma unroll 1
-    for (uint32_t lanes = __ballot_sync(kAll, found.is_scattered); lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = __ballot_sync(kAll, found.are_scattered); lanes != 0;
+         lanes &= lanes - 1) {
       int const owner = __ffs(static_cast<int>(lanes)) - 1;
       Key const scanned = __shfl_sync(kAll, key, owner);
       write_by_scan<kWidth>(join, shared, shared.groups, scanned, __shfl_sync(kAll, probe, owner),
                             build_first);
     }
-    if (found.is_scattered) found.count = 0;
-    if constexpr (kLongRuns) write_long_runs(join, shared, key, probe, found, build_first);
+    if (found.are_scattered) found.count = 0;
+    write_long_runs(join, shared, key, probe, found, build_first);
     deal(join, shared, key, probe, found.first, found.count, build_first);
   }
 
  private:
-  // Matches of a probe row.
-  struct Found {
-    uint32_t first;
-    uint32_t count;
-    bool is_scattered;  // they do not lie side by side
-  };
-
-  __device__ static Found find(const CarriedGroups<Key>& groups, Key key, uint32_t bucket) {
-    uint32_t const start = groups.start_of(bucket);
-    uint32_t const end = groups.start_of(bucket + 1);
-    Found found = {start, 0, false};
-    if (start == end) return found;
-    Key const first = groups.keys[start];
-    if (first == groups.keys[end - 1]) {
-      if (first == key) found.count = end - start;
-      return found;
-    }
-    // As order_bucket left it.
-    uint32_t rest = start;
-#pragma unroll 1
-    for (uint32_t keys = 0; keys < kOrderedKeys && end - rest > 32; ++keys) {
-      uint32_t const next = run_end(groups, rest, end);
-      if (groups.keys[rest] == key) return {rest, next - rest, false};
-      rest = next;
-    }
-    found.first = end;
-#pragma unroll 1
-    for (uint32_t at = rest; at < end; ++at) {
-      if (groups.keys[at] != key) continue;
-      found.first = min(found.first, at);
-      ++found.count;
-    }
-    found.is_scattered = end - rest > 32 && found.count != 0;
-    return found;
-  }
-
   // What is scattered has no parts: the first has it all.
-  __device__ static Found part_of(const Found& found, uint32_t part, uint32_t part_bits) {
-    if (found.is_scattered) return part == 0 ? found : Found{};
+  __device__ static OrderedMatches part_of(const OrderedMatches& found, uint32_t part,
+                                           uint32_t part_bits) {
+    if (found.are_scattered) return part == 0 ? found : OrderedMatches{};
     uint32_t const before = found.count * part >> part_bits;
     uint32_t const end = found.count * (part + 1) >> part_bits;
     return {found.first + before, end - before, false};
@@ -294,7 +129,8 @@ struct MatchDealt {
   // Those of rows with so many that a warp does well to write them by themselves; they have none
   // afterwards.
   __device__ static void write_long_runs(const CarriedJoin<Key>& join, Shared& shared, Key key,
-                                         uint32_t probe, Found& found, uint32_t build_first) {
+                                         uint32_t probe, OrderedMatches& found,
+                                         uint32_t build_first) {
     bool const is_long = found.count >= kCarriedLongRun;
 #pragma unroll 1
     for (uint32_t lanes = __ballot_sync(kAll, is_long); lanes != 0; lanes &= lanes - 1) {

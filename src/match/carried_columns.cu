@@ -49,7 +49,7 @@ class PartitionJoin {
   // long as a launch.
   uint64_t most_dealt_blocks() const {
     constexpr int kBlocksPerSm = kernels::CarriedShapeWide::kBlocksPerSm;
-    return std::min(most_units(How::kDealtRuns),
+    return std::min(most_units(How::kDealt),
                     static_cast<uint64_t>(queue_.context.facts.sm_count) * kBlocksPerSm);
   }
 
@@ -105,14 +105,15 @@ class PartitionJoin {
         if (kept_probe_) kept_probe_->start(&args_.of_probe, launch.blocks);
       }
       launch(queue_, args_);
-      if (is_dealt(how) || !*leaves) {
+      bool const is_last = how == How::kDealt;
+      if (is_last || !*leaves) {
         bool const is_done = columns.collect();
-        if (!is_dealt(how)) rows_not_dealt_ = columns.rows();
-        if (is_dealt(how) || !columns.any_left()) return add_outer(columns, is_done);
+        if (!is_last) rows_not_dealt_ = columns.rows();
+        if (is_last || !columns.any_left()) return add_outer(columns, is_done);
       }
-      if (how == How::kInRounds) {
+      if (how == How::kInRounds || how == How::kCrossed) {
         *leaves = true;
-        how = How::kDealtRuns;
+        how = How::kDealt;
       } else {
         left_any_ = true;
         how = How::kInRounds;
@@ -123,11 +124,16 @@ class PartitionJoin {
   uint64_t rows_not_dealt() const { return rows_not_dealt_; }
 
  private:
+  // Probe rows.
+  static uint32_t unit_rows_of(How how) {
+    bool const have_many = how == How::kDealt || how == How::kCrossed;
+    return have_many ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
+  }
   // All in one partition are the most.
   uint64_t most_units(How how) const {
-    uint32_t const unit_rows =
-        is_dealt(how) ? kernels::kCarriedFewestDealtRows : kernels::kCarriedProbeRows;
-    uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows + 1;
+    uint32_t const fewest =
+        how == How::kDealt ? kernels::kCarriedFewestDealtRows : unit_rows_of(how);
+    uint64_t const probe_units = uint64_t{probe_.rows} / fewest + 1;
     uint64_t const build_units = uint64_t{build_.rows} / kernels::kCarriedBuildRows + 1;
     return args_.partitions + probe_units * build_units;
   }
@@ -137,7 +143,7 @@ class PartitionJoin {
   base::Buffer start_units(How how) {
     base::Pool& pool = *queue_.device_pool;
     const uint8_t* const before = lefts_.empty() ? nullptr : lefts_.back().as<uint8_t>();
-    bool const deals = is_dealt(how);
+    bool const deals = how == How::kDealt;
     uint8_t* left = nullptr;
     if (!deals) {
       lefts_.push_back(pool.allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
@@ -152,7 +158,7 @@ class PartitionJoin {
     kernels::PartitionView probe{};
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
-    uint32_t const unit_rows = deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
+    uint32_t const unit_rows = unit_rows_of(how);
     count_carried_units(queue_, build, probe, args_.partitions,
                         {before, unit_rows, deals ? heavy_rows : nullptr, left}, ends);
     args_.joins_all = before == nullptr;
@@ -207,16 +213,16 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
   // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
   // 384M of 2^26 x 2^27 with three 3.1 in rounds.
-  constexpr int32_t kDealtMatches = 8;
+  constexpr int32_t kManyMatches = 8;
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
   // Those of a few keys say nothing of the others: their partitions are left.
   auto const hot = static_cast<uint64_t>(std::max<int64_t>(plan.expected_hot_rows, 0));
   How how = has_ranks<Key>(plan.radix_bits) ? How::kByRank : How::kInRounds;
   // Room for rows is more than come, by half where a filter leaves few probe rows: H200, 1.3*10^7
   // rows of which a twentieth match seven each, 0.34 ms dealt and 0.09 in rounds.
-  bool const may_deal = plan.expected_matches == 0 || plan.expected_matches >= kDealtMatches;
-  if (may_deal && (expected - std::min(hot, expected)) / kDealtMatches > probe.rows) {
-    how = How::kDealt;
+  bool const may_be_many = plan.expected_matches == 0 || plan.expected_matches >= kManyMatches;
+  if (may_be_many && (expected - std::min(hot, expected)) / kManyMatches > probe.rows) {
+    how = How::kCrossed;
   }
   bool leaves = hot != 0;
   uint64_t behind = 0;
@@ -251,8 +257,8 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
     // Rows that were not expected are those of a few keys, or each has some: of 2.7*10^7 probe rows
     // with two each rounds take 1.06 ms, 2.16 dealt. Partitions that are left are dealt all the
     // same.
-    if (partitions.rows_not_dealt() / (kDealtMatches / 2) > probe.rows) {
-      how = How::kDealt;
+    if (partitions.rows_not_dealt() / (kManyMatches / 2) > probe.rows) {
+      how = How::kCrossed;
       launch = partitions.launch_of(how);
     }
     columns.require(launch.blocks);

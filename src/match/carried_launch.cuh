@@ -9,6 +9,7 @@
 
 #include "kernels/match/carried_columns.cuh"
 #include "kernels/match/match_by_rank.cuh"
+#include "kernels/match/match_crossed.cuh"
 #include "kernels/match/match_dealt.cuh"
 #include "kernels/match/match_in_rounds.cuh"
 #include "src/base/device.hpp"
@@ -61,7 +62,8 @@ struct Launch {
   }
 };
 
-// Stages for as many build columns as shared memory has room for beside the match's table.
+// Stages for as many columns as shared memory has room for beside the match's table: of the build
+// side, and of the probe side where the match gathers those, too.
 template <typename Match>
 Launch<typename Match::Key> make_launch(base::Queue& queue,
                                         const std::vector<CarriedOutput>& outputs,
@@ -72,12 +74,16 @@ Launch<typename Match::Key> make_launch(base::Queue& queue,
       (queue.context.facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
   uint64_t shared = kTable;
   std::vector<uint32_t> stages(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    uint32_t const bytes = kernels::stage_bytes(outputs[i].width);
-    if (outputs[i].from != kernels::CarriedFrom::kBuild || shared + bytes > room) continue;
-    stages[i] = static_cast<uint32_t>(shared);
-    shared += bytes;
-  }
+  auto const stage_those_from = [&](kernels::CarriedFrom from) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      uint32_t const bytes = kernels::stage_bytes(outputs[i].width);
+      if (outputs[i].from != from || shared + bytes > room) continue;
+      stages[i] = static_cast<uint32_t>(shared);
+      shared += bytes;
+    }
+  };
+  stage_those_from(kernels::CarriedFrom::kBuild);
+  if constexpr (kernels::kStagesProbe<Match>) stage_those_from(kernels::CarriedFrom::kProbe);
   auto const kernel = kernels::carried_columns_kernel<Match>;
   uint32_t const resident = base::resident_blocks(
       queue, kernel, Match::kThreads, shared, "asking for shared memory of the join of partitions");
@@ -96,11 +102,9 @@ Launch<typename Match::Key> make_launch(base::Queue& queue,
   return launch;
 }
 
-// By rank and in rounds leave what they cannot do, or not well, to the next. Dealt runs do what
-// others left; dealt from the start leaves nothing. By rank rows without a match are kept, too.
-enum class How { kByRank, kByRankKeeping, kByRankOuter, kInRounds, kDealtRuns, kDealt };
-
-inline bool is_dealt(How how) { return how == How::kDealtRuns || how == How::kDealt; }
+// All but the last leave what they cannot do, or not well, to the next: what is not crossed is
+// dealt. By rank rows without a match are kept, too.
+enum class How { kByRank, kByRankKeeping, kByRankOuter, kInRounds, kCrossed, kDealt };
 
 template <typename Key, int kWidth, typename Shape>
 Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOutput>& outputs,
@@ -129,13 +133,13 @@ Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOu
                         uint64_t most_units) {
   using kernels::CarriedShape;
   using kernels::CarriedShapeWide;
-  if (how == How::kDealtRuns) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, true>>(queue, outputs,
-                                                                                 most_units);
-  }
   if (how == How::kDealt) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, false>>(queue, outputs,
-                                                                                  most_units);
+    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide>>(queue, outputs,
+                                                                           most_units);
+  }
+  if (how == How::kCrossed) {
+    return make_launch<kernels::MatchCrossed<Key, kWidth, CarriedShapeWide>>(queue, outputs,
+                                                                             most_units);
   }
   if constexpr (sizeof(Key) == 4) {
     int32_t build_width = 0;

@@ -1,0 +1,202 @@
+// ordered_groups.cuh: groups of which the rows of a key lie side by side
+//
+// Source   ours
+// In       a unit's groups (carried_groups.cuh)
+// Out      the same, rows of a key side by side also where keys share a bucket; of a key the range
+//          of its positions
+// Needs    all threads of the block
+// Moves    nothing beside shared memory
+// Shared   a bit a bucket; of each bucket with several keys two reads and two writes a row
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/block_sync.cuh"
+#include "kernels/match/carried_groups.cuh"
+#include "kernels/warp_sum.cuh"
+
+namespace gpujoin::kernels {
+
+// Keys of a bucket with more rows than a warp has lanes that are brought side by side one after the
+// other. Keys are mixed, so a bucket has a few at most, unless somebody made them for it.
+constexpr uint32_t kOrderedKeys = 16;
+
+// All lanes of a warp: brings the rows of the first row's key to the front of those from `first` to
+// `end`; where the others begin.
+template <typename Key>
+__device__ __forceinline__ uint32_t bring_to_front(CarriedGroups<Key>& groups, uint32_t first,
+                                                   uint32_t end) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const below = (1U << lane) - 1;
+  Key const key = groups.keys[first];
+  uint32_t front = first;  // before it rows of the key, from it to `chunk` others
+#pragma unroll 1
+  for (uint32_t chunk = first; chunk < end; chunk += 32) {
+    uint32_t const at = chunk + lane;
+    Key own = 0;
+    uint16_t row = 0;
+    if (at < end) {
+      own = groups.keys[at];
+      row = groups.rows[at];
+    }
+    bool const is_of_key = at < end && own == key;
+    uint32_t const lanes = __ballot_sync(kAll, is_of_key);
+    uint32_t const count = __popc(lanes);
+    uint32_t const others = chunk - front;
+    uint32_t const to = front + __popc(lanes & below);
+    if (others >= count) {
+      // Each changes places with another key's row before the chunk.
+      Key const other = is_of_key ? groups.keys[to] : 0;
+      uint16_t const other_row = is_of_key ? groups.rows[to] : 0;
+      __syncwarp();  // all have read what is written now
+      if (is_of_key) {
+        groups.keys[at] = other;
+        groups.rows[at] = other_row;
+        groups.keys[to] = own;
+        groups.rows[to] = row;
+      }
+    } else {
+      // There are fewer than 32: they, and what the chunk has of other keys, come behind.
+      Key const other = lane < others ? groups.keys[front + lane] : 0;
+      uint16_t const other_row = lane < others ? groups.rows[front + lane] : 0;
+      __syncwarp();
+      uint32_t const behind = front + count;
+      if (lane < others) {
+        groups.keys[behind + lane] = other;
+        groups.rows[behind + lane] = other_row;
+      }
+      if (at < end) {
+        uint32_t const place = is_of_key ? to : behind + others + __popc(~lanes & below);
+        groups.keys[place] = own;
+        groups.rows[place] = row;
+      }
+    }
+    __syncwarp();  // the next chunk's lanes read what these wrote
+    front += count;
+  }
+  return front;
+}
+
+// Where the rows with the key of the one at `first` end, which lie side by side.
+template <typename Key>
+__device__ __forceinline__ uint32_t run_end(const CarriedGroups<Key>& groups, uint32_t first,
+                                            uint32_t end) {
+  Key const key = groups.keys[first];
+#pragma unroll 1
+  while (end - first > 1) {
+    uint32_t const middle = first + (end - first) / 2;
+    if (groups.keys[middle] == key) {
+      first = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return end;
+}
+
+// All lanes of a warp, of a bucket with several keys: rows of a key come side by side. False: of a
+// bucket with more than kOrderedKeys keys the rest stays as it is, if it is more than 32 rows.
+template <typename Key>
+__device__ __forceinline__ bool order_bucket(CarriedGroups<Key>& groups, uint32_t bucket) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const end = groups.start_of(bucket + 1);
+  uint32_t start = groups.start_of(bucket);
+#pragma unroll 1
+  for (uint32_t keys = 0; keys < kOrderedKeys && end - start > 32; ++keys) {
+    start = bring_to_front(groups, start, end);
+  }
+  uint32_t const rows = end - start;
+  if (rows > 32) return false;
+  Key key = 0;
+  uint16_t row = 0;
+  if (lane < rows) {
+    key = groups.keys[start + lane];
+    row = groups.rows[start + lane];
+  }
+  // Lanes beyond the rows have a mask of their own.
+  uint32_t const valid = __ballot_sync(kAll, lane < rows);
+  uint32_t const same = __match_any_sync(kAll, key) & (lane < rows ? valid : ~valid);
+  int const leader = __ffs(static_cast<int>(same)) - 1;
+  bool const leads = static_cast<int>(lane) == leader;
+  uint32_t const before = warp_inclusive_sum(leads ? __popc(same) : 0);
+  uint32_t const at =
+      __shfl_sync(kAll, before, leader) - __popc(same) + __popc(same & ((1U << lane) - 1));
+  __syncwarp();  // all have read what is written now
+  if (lane < rows) {
+    groups.keys[start + at] = key;
+    groups.rows[start + at] = row;
+  }
+  return true;
+}
+
+struct MixedBuckets {
+  uint32_t bits[kCarriedBuckets / 32];  // of those with several keys
+};
+
+// All threads; the groups of so many rows are there, and are in order when it returns. False: a
+// bucket that the thread's warp looked at is not, to the end.
+template <int kThreads, typename Key>
+__device__ __forceinline__ bool order_groups(CarriedGroups<Key>& groups, uint32_t rows,
+                                             int32_t radix_bits, MixedBuckets& mixed) {
+  for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 32; i += kThreads) mixed.bits[i] = 0;
+  block_sync();
+  for (uint32_t at = threadIdx.x; at < rows; at += kThreads) {
+    Key const key = groups.keys[at];
+    uint32_t const bucket = carried_bucket(key, radix_bits);
+    if (groups.keys[groups.start_of(bucket)] != key) {
+      atomicOr(&mixed.bits[bucket / 32], 1U << bucket % 32);
+    }
+  }
+  block_sync();
+  bool are_ordered = true;
+  for (uint32_t word = threadIdx.x / 32; word < kCarriedBuckets / 32; word += kThreads / 32) {
+    for (uint32_t bits = mixed.bits[word]; bits != 0; bits &= bits - 1) {
+      are_ordered &= order_bucket(groups, 32 * word + __ffs(static_cast<int>(bits)) - 1);
+    }
+  }
+  block_sync();
+  return are_ordered;
+}
+
+// A key's rows in groups that are in order.
+struct OrderedMatches {
+  uint32_t first;
+  uint32_t count;
+  bool are_scattered;  // they do not lie side by side
+};
+
+template <typename Key>
+__device__ __forceinline__ OrderedMatches find_ordered(const CarriedGroups<Key>& groups, Key key,
+                                                       int32_t radix_bits) {
+  uint32_t const bucket = carried_bucket(key, radix_bits);
+  uint32_t const start = groups.start_of(bucket);
+  uint32_t const end = groups.start_of(bucket + 1);
+  OrderedMatches found = {start, 0, false};
+  if (start == end) return found;
+  Key const first = groups.keys[start];
+  if (first == groups.keys[end - 1]) {
+    if (first == key) found.count = end - start;
+    return found;
+  }
+  // As order_bucket left it.
+  uint32_t rest = start;
+#pragma unroll 1
+  for (uint32_t keys = 0; keys < kOrderedKeys && end - rest > 32; ++keys) {
+    uint32_t const next = run_end(groups, rest, end);
+    if (groups.keys[rest] == key) return {rest, next - rest, false};
+    rest = next;
+  }
+  found.first = end;
+#pragma unroll 1
+  for (uint32_t at = rest; at < end; ++at) {
+    if (groups.keys[at] != key) continue;
+    found.first = min(found.first, at);
+    ++found.count;
+  }
+  found.are_scattered = end - rest > 32 && found.count != 0;
+  return found;
+}
+
+}  // namespace gpujoin::kernels
