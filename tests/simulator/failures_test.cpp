@@ -2,6 +2,8 @@
 // with its status, keeps nothing, and the context joins afterwards.
 #include <cstdio>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "tests/simulator/engine.hpp"
 #include "tests/simulator/failing_calls.hpp"
@@ -147,8 +149,13 @@ TEST_P(Failures, OfTheCallersAllocatorOnce) {
   for (Scenario const& scenario : kScenarios) fail_at_every_call(scenario, injection);
 }
 
+// Calls without room wait a second for others to give some back, of which there are none:
+// scenarios, whose allocators are their own, wait side by side.
 TEST_P(Failures, OfTheCallersAllocatorFromThenOn) {
-  for (Scenario const& scenario : kScenarios) fail_at_every_call(scenario, of_allocator(INT64_MAX));
+  std::vector<std::jthread> threads;
+  for (Scenario const& scenario : kScenarios) {
+    threads.emplace_back([&] { fail_at_every_call(scenario, of_allocator(INT64_MAX)); });
+  }
 }
 
 TEST_P(Failures, OfOperatorNewOnce) {

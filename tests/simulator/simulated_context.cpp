@@ -27,20 +27,22 @@ std::filesystem::path make_folder() {
   return name;
 }
 
-}  // namespace
-
-int open_descriptors() {
+// Of the process, of files in the folder, removed ones among them, and of the folder itself: others
+// belong to a device or to runs at the same time.
+int open_descriptors(const std::filesystem::path& folder) {
   int count = 0;
-  for ([[maybe_unused]] auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
+  for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // between two looks
+    std::string const file = std::filesystem::read_symlink(entry, gone).string();
+    if (file.starts_with(folder.string())) ++count;
   }
   return count;
 }
 
+}  // namespace
+
 SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device)
-    : folder_(make_folder()),
-      descriptors_before_(open_descriptors()),
-      host_limit_(draw.host_limit) {
+    : folder_(make_folder()), host_limit_(draw.host_limit) {
   allocator_ = counting_.get();
   allocator_.allocate = allocate;
   allocator_.deallocate = deallocate;
@@ -56,8 +58,6 @@ SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device)
   if (draw.spill == Spill::kFull) options.spill_limit_bytes = kFullBytes;
   context_ = make_context(options);
   blocks_before_ = counting_.live.size();
-  // A device keeps descriptors of its own.
-  if (device == GPUJOIN_DEVICE_CUDA) descriptors_before_ = open_descriptors();
 }
 
 SimulatedContext::~SimulatedContext() {
@@ -86,8 +86,9 @@ std::string SimulatedContext::left_behind() {
   if (now.host_used_bytes != 0) add("host bytes", now.host_used_bytes);
   if (now.spill_used_bytes != 0) add("bytes in files", now.spill_used_bytes);
   if (!std::filesystem::is_empty(folder_)) add("files", 1);
-  int const descriptors = open_descriptors();
-  if (descriptors > descriptors_before_) add("descriptors", descriptors - descriptors_before_);
+  if (int const descriptors = open_descriptors(folder_); descriptors != 0) {
+    add("descriptors", descriptors);
+  }
   return out;
 }
 

@@ -32,13 +32,9 @@ class SimulatedContext {
   CountingAllocator counting_;
   gpujoin_allocator allocator_ = GPUJOIN_ALLOCATOR_INIT;
   std::filesystem::path folder_;
-  int descriptors_before_;
   uint64_t host_limit_;
   Context context_;
   size_t blocks_before_ = 0;  // a queue's scratch
 };
-
-// Of the process.
-int open_descriptors();
 
 }  // namespace gpujoin_test
