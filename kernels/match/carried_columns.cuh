@@ -8,13 +8,13 @@
 // Needs    unit_ends, the inclusive sums of CarriedUnits; counters->taken 0
 // Launch   as many blocks of the match's threads as are resident, dependent
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
-// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes a
-//          batch of probe rows at a time, and warps wait for each other only where a table is built
+// Shared   the match's table of a unit's build rows, and stages of columns; a warp takes a batch of
+//          probe rows or matches at a time, and warps wait for each other where a table is built
 //
 //   keys unique, and few possible in a partition   match_by_rank.cuh
 //   few matches a row                              match_in_rounds.cuh
 //   many matches a row                             match_crossed.cuh
-//   the same, of more build rows than a table has  match_dealt.cuh
+//   what these leave                               match_dealt.cuh
 #pragma once
 
 #include <cuda_pipeline_primitives.h>

@@ -107,10 +107,11 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
 }
 
 // All threads; the groups, and what was queued for shared memory, are there when it returns.
-// Whoever read the groups before must have come to a barrier since. keys: LoadedKeys or HeldKeys.
-template <int kThreads, typename Key, typename Keys>
+// Whoever read the groups before must have come to a barrier since.
+template <int kThreads, typename Key>
 __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                             const Keys& keys, CarriedGroups<Key>& groups) {
+                                             CarriedGroups<Key>& groups) {
+  LoadedKeys<kThreads, Key> const keys{join, unit};
   for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 2; i += kThreads) groups.starts[i] = 0;
   block_sync();
   // Of two rows each: what a register holds.
@@ -134,12 +135,6 @@ __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const
   });
   __pipeline_wait_prior(0);
   block_sync();
-}
-
-template <int kThreads, typename Key>
-__device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                             CarriedGroups<Key>& groups) {
-  build_groups<kThreads>(join, unit, LoadedKeys<kThreads, Key>{join, unit}, groups);
 }
 
 // All lanes of a warp write all matches of one probe row, wherever in its bucket they lie.

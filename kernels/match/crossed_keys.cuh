@@ -5,13 +5,14 @@
 // Out      the number of a key, the rank of a probe row among those of its key
 // Needs    all threads of the block to number keys, a warp's lanes to rank rows
 // Moves    nothing beside shared memory
-// Shared   2 bytes a build row and a probe row, 24 and a key a key; three reads and an atomic add a
-//          probe row
+// Shared   2 bytes a build row, in whose place are 2 a probe row later, 22 and a key a key; four
+//          reads and an atomic add a probe row
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/match/carried_groups.cuh"
+#include "kernels/match/carried_units.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/warp_sum.cuh"
 
@@ -30,7 +31,8 @@ struct alignas(sizeof(Key) == 4 ? 16 : 8) CrossedKey {
   uint16_t probe_rows;
 };
 
-// Number of the last one of kCrossedKeys whose first is not behind that. All lanes of a warp.
+// All lanes of a warp: the last of kCrossedKeys keys whose first vector, by first_of(key), has that
+// number or a lower one.
 template <typename FirstOf>
 __device__ __forceinline__ uint32_t last_not_behind(uint32_t number, FirstOf first_of) {
   static_assert(kCrossedKeys == 32 * 32);
@@ -45,8 +47,8 @@ __device__ __forceinline__ uint32_t last_not_behind(uint32_t number, FirstOf fir
 template <typename Key>
 struct NumberedKeys {
   union {
-    uint16_t number_at[kCarriedBuildRows];   // by the position of a key's first build row
-    uint16_t by_key[kCarriedDealtRows + 1];  // later: probe rows of the unit, by key
+    uint16_t number_at[kCarriedBuildRows];  // by the position of a key's first build row
+    uint16_t by_key[kCarriedDealtRows];     // later: probe rows of the unit, by key
   };
   uint16_t first[kCrossedKeys + 1];   // position; beyond the last key the end of all
   uint32_t probe_rows[kCrossedKeys];  // how many there are of a key, then their place in by_key
@@ -82,6 +84,18 @@ struct NumberedKeys {
     return is_first ? first_rank + before : rank;
   }
 };
+
+// Of the build rows of a partition of two tables, that of which the unit is not.
+template <typename Key>
+__device__ __forceinline__ CarriedUnit other_table(const CarriedJoin<Key>& join,
+                                                   const CarriedUnit& unit) {
+  uint32_t const first = join.build_offsets[unit.partition];
+  uint32_t const rows = join.build_offsets[unit.partition + 1] - first;
+  CarriedUnit other{};
+  other.build_first = first + (unit.build_first == first ? kCarriedBuildRows : 0);
+  other.build_rows = min(first + rows - other.build_first, uint32_t{kCarriedBuildRows});
+  return other;
+}
 
 // of_key / rows and what is left, both exact: the quotient of floats may be one off.
 __device__ __forceinline__ uint32_t quotient_of(uint32_t of_key, uint32_t rows, uint32_t* left) {

@@ -99,8 +99,9 @@ struct SameValue {
   Value value;
   __device__ __forceinline__ Value operator[](int) const { return value; }
 };
-// Rows of one key and one row of either side, whose places lie side by side: kOfBuild, of the probe
-// side, and several of the build side. Rows of both sides are counted from where stages begin.
+// Matches of one key whose places lie side by side. kOfBuild: of one probe row with several build
+// rows; else of one build row with several probe rows. Rows of both sides are counted from where
+// their stages begin.
 template <typename KeyType, int kRows, bool kOfBuild>
 struct CrossedRun {
   using Key = KeyType;

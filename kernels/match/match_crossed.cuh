@@ -1,20 +1,18 @@
 // match_crossed.cuh: a unit whose keys many rows of either side have
 //
 // Source   ours
-// Differs  from match_dealt.cuh: what is looked up for matches is their key, of which there are as
-//          many as both sides' rows multiplied, not a probe row; how many a unit has is known
-//          before one is written, so that nobody asks for places of a few
+// Differs  from match_dealt.cuh: what is looked up for matches is their key, not their probe row;
+//          how many a unit has is known before one is written: nobody asks for places of a few
 // In       a unit's groups (carried_groups.cuh); keys and columns of its probe rows
-// Out      rows of the output columns; left[] of a partition with a heavy key, or with more keys
-//          than there is room for
+// Out      rows of the output columns; left[] of a partition of more than two tables of build rows,
+//          or one of which has more keys than there is room for, or many in one bucket
 // Moves    as carried_columns.cuh
 // Shared   as ordered_groups.cuh and crossed_keys.cuh; a vector reads its key, a place of a probe
 //          row, and places of build rows
 //
-//   rows of a key are brought side by side on both sides, the probe rows by the number of their key
-//   on the build side
-//   a lane writes vectors: of a key's build rows, some side by side with one of its probe rows; of
-//   those that are left over, one with some probe rows; and what is left of both one by one
+//   rows of a key come side by side on both sides, probe rows by its number on the build side
+//   a lane writes vectors: some of a key's build rows with one probe row; some probe rows with one
+//   of the build rows that are left over; and what is left of both one by one
 #pragma once
 
 #include <cstdint>
@@ -46,13 +44,13 @@ struct MatchCrossed {
       kWidth != 0 && sizeof(Key) == 4 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kBatch = 128;  // vectors
 
-  // Of keys nothing is loaded for a batch.
-  struct Batch {
+  struct Batch {  // of which nothing is loaded
     __device__ static void load(const Join&, const CarriedUnit&, uint32_t) {}
   };
   struct Shared : CarriedBlock {
     CarriedUnit other;
-    CarriedGroups<Key> groups;
+    uint32_t left_more;  // units that were left, less those that were crossed
+    alignas(16) CarriedGroups<Key> groups;
     MixedBuckets mixed;
     NumberedKeys<Key> numbers;
     uint32_t keys;      // of both sides
@@ -62,6 +60,7 @@ struct MatchCrossed {
     uint32_t singles_before;  // that are written before the vectors
     uint32_t cut;             // rows of the first vector that are, so that others are aligned
     CarriedPlaces::OfUnit of_unit;
+    bool has_room;                             // for any of the matches
     uint16_t first_single[kCrossedKeys / 32];  // of as many keys
     // In the place of the build rows' keys and of starts of buckets, with one beyond the last key.
     __device__ CrossedKey<Key>* crossed() {
@@ -77,25 +76,33 @@ struct MatchCrossed {
   __device__ static uint32_t heavy_rows(const CarriedJoin<Key>&) { return kUnitRows; }
   __device__ static uint32_t first_row(const CarriedUnit&, uint32_t) { return 0; }
   __device__ static bool has_batch(const Shared& shared, uint32_t batch) {
-    return batch < parts_of(shared.of_build, kBatch) + parts_of(shared.of_probe, kBatch) +
-                       parts_of(shared.keys, 32);
+    return shared.has_room && batch < parts_of(shared.of_build, kBatch) +
+                                          parts_of(shared.of_probe, kBatch) +
+                                          parts_of(shared.keys, 32);
   }
-  __device__ static void start(Shared&) {}
+  __device__ static void start(Shared& shared) { shared.left_more = 0; }
 
   // All threads; false: the partition is left to a join that deals. That hangs on all its build
   // rows, so that all its units are left: of two tables the other one is looked at, too.
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
-    if (unit.is_heavy) return leave_unit(join, unit);
-    for (uint32_t i = threadIdx.x; i < kCrossedKeys; i += kThreads)
-      shared.numbers.probe_rows[i] = 0;
+    if (unit.probe_rows == 0) return false;
+    // Where most had to be left others are not tried, if no other block decides about them.
+    bool const is_vain = unit.is_only && shared.left_more >= kMostLeft;
+    if (unit.is_heavy || is_vain) return leave_unit(join, unit);
+    NumberedKeys<Key>& numbers = shared.numbers;
+    for (uint32_t i = threadIdx.x; i < kCrossedKeys; i += kThreads) numbers.probe_rows[i] = 0;
     if (threadIdx.x == 0 && !unit.is_whole) shared.other = other_table(join, unit);
     block_sync();
 #pragma unroll 1
     for (bool is_last = unit.is_whole;; is_last = true) {
-      if (!number_rows(join, is_last ? unit : shared.other, shared)) return leave_unit(join, unit);
+      if (!number_rows(join, is_last ? unit : shared.other, shared)) {
+        if (threadIdx.x == 0) ++shared.left_more;
+        return leave_unit(join, unit);
+      }
       if (is_last) break;
     }
+    if (threadIdx.x == 0 && shared.left_more != 0) --shared.left_more;
     group_probe_rows(join, unit, shared);
     for (uint32_t i = shared.keys + 1 + threadIdx.x; i < kCrossedKeys; i += kThreads) {
       shared.crossed()[i].of_build = UINT32_MAX;
@@ -121,15 +128,6 @@ struct MatchCrossed {
   }
 
  private:
-  // Of the build rows of a partition of two tables.
-  __device__ static CarriedUnit other_table(const CarriedJoin<Key>& join, const CarriedUnit& unit) {
-    uint32_t const first = join.build_offsets[unit.partition];
-    uint32_t const rows = join.build_offsets[unit.partition + 1] - first;
-    CarriedUnit other{};
-    other.build_first = first + (unit.build_first == first ? kCarriedBuildRows : 0);
-    other.build_rows = min(first + rows - other.build_first, uint32_t{kCarriedBuildRows});
-    return other;
-  }
   // All threads; false: they have more keys than there is room for.
   __device__ __forceinline__ static bool number_rows(const CarriedJoin<Key>& join,
                                                      const CarriedUnit& unit, Shared& shared) {
@@ -146,6 +144,7 @@ struct MatchCrossed {
     return has_room;
   }
 
+  static constexpr uint32_t kMostLeft = 4;
   static constexpr int kProbeItems = kUnitRows / kThreads;
   static constexpr int kLoadsAtOnce = 4;
 
@@ -214,7 +213,7 @@ struct MatchCrossed {
     }
   }
 
-  // Vectors of a key's probe rows with one of the build rows that are left over.
+  // The same of its probe rows with one of the build rows that are left over.
   __device__ static void write_of_probe(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                         Shared& shared, uint32_t first) {
     const uint16_t* const firsts = shared.first_of_probe();
@@ -310,7 +309,7 @@ struct MatchCrossed {
     block_sync();
     list_keys(shared);
     block_sync();
-    // What waits for the next chunk's number are the others' rows.
+    // It waits for a counter in global memory while others place rows.
     if (threadIdx.x == kThreads - 1) place_matches(join, shared);
     uint32_t const head = unit.probe_first - first_staged_probe(unit);
 #pragma unroll
@@ -376,16 +375,17 @@ struct MatchCrossed {
     shared.singles = of_probe >> 16;
   }
 
-  // By one thread. Vectors begin where a line of the output does, or a sector, or a vector, with
-  // singles before. If there are too few, some rows of the first vector are, and its others behind
-  // the last one.
+  // By one thread. Vectors begin where a line of the output does, or a sector, or a vector, behind
+  // singles; if there are too few, behind rows of the first vector, whose others come last.
   __device__ static void place_matches(const CarriedJoin<Key>& join, Shared& shared) {
     uint32_t const singles = shared.singles;
     uint32_t const vectors = shared.of_build + shared.of_probe;
     shared.of_unit = CarriedPlaces::take_all(join, shared.places, kPlaces * vectors + singles);
+    CarriedPlaces::OfUnit const& places = shared.of_unit;
     auto const before = [&](uint32_t of_one) {
-      return static_cast<uint32_t>(0 - shared.of_unit.first % of_one) % of_one;
+      return static_cast<uint32_t>(0 - places.first % of_one) % of_one;
     };
+    shared.has_room = (places.left != 0 ? places.first : places.others) < join.capacity;
     shared.singles_before = 0;
     shared.cut = 0;
     for (uint32_t const of_one : {32U, 8U, kPlaces}) {

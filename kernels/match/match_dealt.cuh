@@ -11,10 +11,11 @@
 //   rows of a key are brought side by side in buckets that several keys share
 //   a lane finds the matches of one probe row
 //   of a partition with a heavy key several warps look up the same rows, and each takes a part of
-//   every row's matches a part of very many is written by itself: nothing has to be looked up for
-//   each match all other matches of the warp's rows are dealt to the lanes, some places side by
-//   side to each, from where a line of the output begins; which row a lane's first place belongs to
-//   is looked up among the rows' first matches
+//   every row's matches
+//   a part of very many is written by itself: nothing has to be looked up for each match
+//   all other matches of the warp's rows are dealt to the lanes, some places side by side to each,
+//   from where a line of the output begins; which row a lane's first place belongs to is looked up
+//   among the rows' first matches
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,62 @@ struct DealtRows {
     return owner;
   }
 };
+
+// Where the rows with the key of the one at `first` end, which lie side by side.
+template <typename Key>
+__device__ __forceinline__ uint32_t run_end(const CarriedGroups<Key>& groups, uint32_t first,
+                                            uint32_t end) {
+  Key const key = groups.keys[first];
+#pragma unroll 1
+  while (end - first > 1) {
+    uint32_t const middle = first + (end - first) / 2;
+    if (groups.keys[middle] == key) {
+      first = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return end;
+}
+
+// A key's rows in groups that are in order.
+struct OrderedMatches {
+  uint32_t first;
+  uint32_t count;
+  bool are_scattered;  // they do not lie side by side
+};
+
+template <typename Key>
+__device__ __forceinline__ OrderedMatches find_ordered(const CarriedGroups<Key>& groups, Key key,
+                                                       int32_t radix_bits) {
+  uint32_t const bucket = carried_bucket(key, radix_bits);
+  uint32_t const start = groups.start_of(bucket);
+  uint32_t const end = groups.start_of(bucket + 1);
+  OrderedMatches found = {start, 0, false};
+  if (start == end) return found;
+  Key const first = groups.keys[start];
+  if (first == groups.keys[end - 1]) {
+    if (first == key) found.count = end - start;
+    return found;
+  }
+  // As order_bucket left it.
+  uint32_t rest = start;
+#pragma unroll 1
+  for (uint32_t keys = 0; keys < kOrderedKeys && end - rest > 32; ++keys) {
+    uint32_t const next = run_end(groups, rest, end);
+    if (groups.keys[rest] == key) return {rest, next - rest, false};
+    rest = next;
+  }
+  found.first = end;
+#pragma unroll 1
+  for (uint32_t at = rest; at < end; ++at) {
+    if (groups.keys[at] != key) continue;
+    found.first = min(found.first, at);
+    ++found.count;
+  }
+  found.are_scattered = end - rest > 32 && found.count != 0;
+  return found;
+}
 
 template <typename KeyType, int kColumnWidth, typename Shape>
 struct MatchDealt {

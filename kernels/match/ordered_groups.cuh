@@ -2,8 +2,7 @@
 //
 // Source   ours
 // In       a unit's groups (carried_groups.cuh)
-// Out      the same, rows of a key side by side also where keys share a bucket; of a key the range
-//          of its positions
+// Out      the same, rows of a key side by side also where keys share a bucket
 // Needs    all threads of the block
 // Moves    nothing beside shared memory
 // Shared   a bit a bucket; of each bucket with several keys two reads and two writes a row
@@ -78,33 +77,20 @@ __device__ __forceinline__ uint32_t bring_to_front(CarriedGroups<Key>& groups, u
   return front;
 }
 
-// Where the rows with the key of the one at `first` end, which lie side by side.
-template <typename Key>
-__device__ __forceinline__ uint32_t run_end(const CarriedGroups<Key>& groups, uint32_t first,
-                                            uint32_t end) {
-  Key const key = groups.keys[first];
-#pragma unroll 1
-  while (end - first > 1) {
-    uint32_t const middle = first + (end - first) / 2;
-    if (groups.keys[middle] == key) {
-      first = middle;
-    } else {
-      end = middle;
-    }
-  }
-  return end;
-}
-
-// All lanes of a warp, of a bucket with several keys: rows of a key come side by side. False: of a
-// bucket with more than kOrderedKeys keys the rest stays as it is, if it is more than 32 rows.
+// All lanes of a warp, of a bucket with several keys: rows of a key come side by side, but for what
+// is left of a bucket behind kOrderedKeys keys, if it is more than 32 rows. False: the bucket has
+// more than 32 rows and more than kOrderedKeys keys. That is so whichever rows lie first, which
+// blocks do not agree about.
 template <typename Key>
 __device__ __forceinline__ bool order_bucket(CarriedGroups<Key>& groups, uint32_t bucket) {
   constexpr uint32_t kAll = 0xffffffffU;
   uint32_t const lane = threadIdx.x % 32;
+  uint32_t const first = groups.start_of(bucket);
   uint32_t const end = groups.start_of(bucket + 1);
-  uint32_t start = groups.start_of(bucket);
+  uint32_t start = first;
+  uint32_t keys = 0;
 #pragma unroll 1
-  for (uint32_t keys = 0; keys < kOrderedKeys && end - start > 32; ++keys) {
+  for (; keys < kOrderedKeys && end - start > 32; ++keys) {
     start = bring_to_front(groups, start, end);
   }
   uint32_t const rows = end - start;
@@ -128,15 +114,16 @@ __device__ __forceinline__ bool order_bucket(CarriedGroups<Key>& groups, uint32_
     groups.keys[start + at] = key;
     groups.rows[start + at] = row;
   }
-  return true;
+  keys += __popc(__ballot_sync(kAll, leads && lane < rows));
+  return end - first <= 32 || keys <= kOrderedKeys;
 }
 
 struct MixedBuckets {
   uint32_t bits[kCarriedBuckets / 32];  // of those with several keys
 };
 
-// All threads; the groups of so many rows are there, and are in order when it returns. False: a
-// bucket that the thread's warp looked at is not, to the end.
+// All threads; the groups of so many rows are there, and are in order when it returns. False: of a
+// bucket that the thread's warp looked at order_bucket() says so.
 template <int kThreads, typename Key>
 __device__ __forceinline__ bool order_groups(CarriedGroups<Key>& groups, uint32_t rows,
                                              int32_t radix_bits, MixedBuckets& mixed) {
@@ -158,45 +145,6 @@ __device__ __forceinline__ bool order_groups(CarriedGroups<Key>& groups, uint32_
   }
   block_sync();
   return are_ordered;
-}
-
-// A key's rows in groups that are in order.
-struct OrderedMatches {
-  uint32_t first;
-  uint32_t count;
-  bool are_scattered;  // they do not lie side by side
-};
-
-template <typename Key>
-__device__ __forceinline__ OrderedMatches find_ordered(const CarriedGroups<Key>& groups, Key key,
-                                                       int32_t radix_bits) {
-  uint32_t const bucket = carried_bucket(key, radix_bits);
-  uint32_t const start = groups.start_of(bucket);
-  uint32_t const end = groups.start_of(bucket + 1);
-  OrderedMatches found = {start, 0, false};
-  if (start == end) return found;
-  Key const first = groups.keys[start];
-  if (first == groups.keys[end - 1]) {
-    if (first == key) found.count = end - start;
-    return found;
-  }
-  // As order_bucket left it.
-  uint32_t rest = start;
-#pragma unroll 1
-  for (uint32_t keys = 0; keys < kOrderedKeys && end - rest > 32; ++keys) {
-    uint32_t const next = run_end(groups, rest, end);
-    if (groups.keys[rest] == key) return {rest, next - rest, false};
-    rest = next;
-  }
-  found.first = end;
-#pragma unroll 1
-  for (uint32_t at = rest; at < end; ++at) {
-    if (groups.keys[at] != key) continue;
-    found.first = min(found.first, at);
-    ++found.count;
-  }
-  found.are_scattered = end - rest > 32 && found.count != 0;
-  return found;
 }
 
 }  // namespace gpujoin::kernels

@@ -93,6 +93,7 @@ class PartitionJoin {
   bool run(How how, const Launch<Key>& first_launch, bool* leaves, ChunkedColumns& columns) {
     columns.start(&args_);
     lefts_.clear();
+    followers_ = 0;
     rows_not_dealt_ = 0;
     keeps_ = how == How::kByRankKeeping || how == How::kByRankOuter;
     left_any_ = keeps_ && *leaves;
@@ -111,6 +112,7 @@ class PartitionJoin {
         if (!is_last) rows_not_dealt_ = columns.rows();
         if (is_last || !columns.any_left()) return add_outer(columns, is_done);
       }
+      ++followers_;
       if (how == How::kInRounds || how == How::kCrossed) {
         *leaves = true;
         how = How::kDealt;
@@ -122,6 +124,8 @@ class PartitionJoin {
   }
   // Of the last run, rows of partitions that were not dealt; 0 where nobody waited to know.
   uint64_t rows_not_dealt() const { return rows_not_dealt_; }
+  // Launches of it that joined what one before had left, or was expected to leave.
+  int32_t followers() const { return followers_; }
 
  private:
   // Probe rows.
@@ -198,6 +202,7 @@ class PartitionJoin {
   kernels::KeepingJoin<Key> args_{};
   std::vector<base::Buffer> lefts_;  // of the last run, by each launch that may leave partitions
   uint64_t rows_not_dealt_ = 0;
+  int32_t followers_ = 0;
   std::optional<KeptColumns> kept_build_;
   std::optional<KeptColumns> kept_probe_;
   bool is_outer_ = false;  // rows are kept among pairs
@@ -211,19 +216,19 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
                  KeptSides* kept, uint64_t most_rows) {
   PartitionJoin<Key, kWidth> partitions(queue, plan, build, probe, outputs);
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
-  // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
-  // 384M of 2^26 x 2^27 with three 3.1 in rounds.
+  // the match of 2^26 x 2^26 rows with eight of a key a side 3.1 ms crossed, with four 4.0, and 1.9
+  // in rounds.
   constexpr int32_t kManyMatches = 8;
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
   // Those of a few keys say nothing of the others: their partitions are left.
   auto const hot = static_cast<uint64_t>(std::max<int64_t>(plan.expected_hot_rows, 0));
   How how = has_ranks<Key>(plan.radix_bits) ? How::kByRank : How::kInRounds;
   // Room for rows is more than come, by half where a filter leaves few probe rows: H200, 1.3*10^7
-  // rows of which a twentieth match seven each, 0.34 ms dealt and 0.09 in rounds.
+  // rows of which a twentieth match seven each, 0.34 ms dealt and 0.09 in rounds, when many matches
+  // were dealt.
   bool const may_be_many = plan.expected_matches == 0 || plan.expected_matches >= kManyMatches;
-  if (may_be_many && (expected - std::min(hot, expected)) / kManyMatches > probe.rows) {
-    how = How::kCrossed;
-  }
+  How const many = how_many_match<Key, kWidth>(queue.context.facts);
+  if (may_be_many && (expected - std::min(hot, expected)) / kManyMatches > probe.rows) how = many;
   bool leaves = hot != 0;
   uint64_t behind = 0;
   bool const is_outer = kept->any() && kept->among_pairs;
@@ -258,13 +263,15 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
     // with two each rounds take 1.06 ms, 2.16 dealt. Partitions that are left are dealt all the
     // same.
     if (partitions.rows_not_dealt() / (kManyMatches / 2) > probe.rows) {
-      how = How::kCrossed;
+      how = many;
       launch = partitions.launch_of(how);
     }
     columns.require(launch.blocks);
   }
   partitions.finish_kept();
-  return columns.finish();
+  WrittenRows written = columns.finish();
+  written.followers = partitions.followers();
+  return written;
 }
 
 }  // namespace

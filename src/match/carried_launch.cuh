@@ -62,17 +62,24 @@ struct Launch {
   }
 };
 
+// Shared memory of a block, where a multiprocessor has as many blocks as the match was measured
+// with.
+template <typename Match>
+uint64_t room_of(const base::DeviceFacts& facts) {
+  constexpr uint64_t kReserved = 1024;  // of each block, by the system
+  return (facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
+}
+template <typename Match>
+constexpr uint64_t kTableBytes = (sizeof(typename Match::Shared) + 15) / 16 * 16;
+
 // Stages for as many columns as shared memory has room for beside the match's table: of the build
 // side, and of the probe side where the match gathers those, too.
 template <typename Match>
 Launch<typename Match::Key> make_launch(base::Queue& queue,
                                         const std::vector<CarriedOutput>& outputs,
                                         uint64_t most_units) {
-  constexpr uint64_t kTable = (sizeof(typename Match::Shared) + 15) / 16 * 16;
-  constexpr uint64_t kReserved = 1024;  // of each block, by the system
-  uint64_t const room =
-      (queue.context.facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
-  uint64_t shared = kTable;
+  uint64_t const room = room_of<Match>(queue.context.facts);
+  uint64_t shared = kTableBytes<Match>;
   std::vector<uint32_t> stages(outputs.size());
   auto const stage_those_from = [&](kernels::CarriedFrom from) {
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -105,6 +112,13 @@ Launch<typename Match::Key> make_launch(base::Queue& queue,
 // All but the last leave what they cannot do, or not well, to the next: what is not crossed is
 // dealt. By rank rows without a match are kept, too.
 enum class How { kByRank, kByRankKeeping, kByRankOuter, kInRounds, kCrossed, kDealt };
+
+// What joins rows with many matches each: devices with less shared memory have no room to cross.
+template <typename Key, int kWidth>
+How how_many_match(const base::DeviceFacts& facts) {
+  using Match = kernels::MatchCrossed<Key, kWidth, kernels::CarriedShapeWide>;
+  return kTableBytes<Match> <= room_of<Match>(facts) ? How::kCrossed : How::kDealt;
+}
 
 template <typename Key, int kWidth, typename Shape>
 Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOutput>& outputs,

@@ -31,8 +31,9 @@ int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_widt
 
 struct WrittenRows {
   uint64_t rows = 0;
-  uint64_t room = 0;     // rows that each column has memory for
-  int32_t launches = 0;  // more than one: the output was larger than expected
+  uint64_t room = 0;      // rows that each column has memory for
+  int32_t launches = 0;   // more than one: the output was larger than expected
+  int32_t followers = 0;  // of partitions: of the last launch, for what it left
   // Among them, rows that have no row of the side.
   uint64_t without_build = 0;
   uint64_t without_probe = 0;

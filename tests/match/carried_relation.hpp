@@ -92,7 +92,8 @@ struct Payloads {
 // Joins; every pair of rows must come once, and in its place both keys and all payloads. Answers
 // the launches.
 inline int32_t expect_rows(base::Queue& queue, const plan::JoinPlan& plan, const KeyShape& shape,
-                           int32_t key_width, const Payloads& widths = {}) {
+                           int32_t key_width, const Payloads& widths = {},
+                           WrittenRows* answered = nullptr) {
   SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes, " +
                std::to_string(plan.radix_bits) + " bits");
   Carrier const build(queue, shape.build, key_width, plan.radix_bits, widths.build, 100);
@@ -108,6 +109,7 @@ inline int32_t expect_rows(base::Queue& queue, const plan::JoinPlan& plan, const
   match::KeptSides none;
   WrittenRows const written =
       match::carried_columns(queue, plan, key_width, build.side(), probe.side(), outputs, &none);
+  if (answered != nullptr) *answered = written;
 
   Pairs const expected = expected_pairs({build.keys, probe.keys, {}, {}});
   EXPECT_EQ(written.rows, expected.size());

@@ -7,8 +7,8 @@ namespace {
 
 class CarriedRuns : public GpuTest {
  protected:
-  // Dealt after two matches that leave what they cannot do, waiting for them and not, dealt from
-  // the start, and with too little room.
+  // Dealt after two matches that leave what they cannot do, waiting for them and not, after one
+  // that crosses what it can, and with too little room.
   void expect_everywhere(const KeyShape& shape, int32_t radix_bits) {
     uint64_t const rows = rows_of(shape);
     Payloads const widths[] = {{{4}, {4}}, {{8}, {8}}, {{2, 16}, {1}}};

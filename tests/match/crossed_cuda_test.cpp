@@ -1,4 +1,8 @@
 // crossed_cuda_test.cpp: matches of keys that both sides have often, by key.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include "tests/match/carried_relation.hpp"
 
 namespace gpujoin::tests {
@@ -6,15 +10,17 @@ namespace {
 
 class Crossed : public GpuTest {
  protected:
-  // Expected as many as to be crossed, whatever they are, in so many launches where there is room;
+  // Expected as many as to be crossed, whatever they are, with so many launches for what is left;
   // with too little room, too.
-  void expect_crossed(const KeyShape& shape, int32_t radix_bits, int32_t launches) {
+  void expect_crossed(const KeyShape& shape, int32_t radix_bits, int32_t followers) {
     uint64_t const enough = std::max<uint64_t>(rows_of(shape), 10 * (shape.probe.size() + 1));
     Payloads const widths[] = {{{4}, {4}}, {{4, 4}, {4, 4}}, {{8}, {8, 8}}, {{2, 16}, {1}}};
     for (int32_t key_width : {4, 8}) {
       for (Payloads const& payloads : widths) {
-        EXPECT_LE(expect_rows(queue(), plan_of(radix_bits, enough), shape, key_width, payloads),
-                  launches);
+        WrittenRows written;
+        expect_rows(queue(), plan_of(radix_bits, enough), shape, key_width, payloads, &written);
+        EXPECT_EQ(written.launches, 1);
+        EXPECT_EQ(written.followers, followers);
         if (HasFailure()) return;
       }
       uint64_t const too_few = 9 * (shape.probe.size() + 1);
@@ -42,7 +48,7 @@ TEST_F(Crossed, KeysOfAnyNumberOfRows) {
     shuffle(&shape.build, from);
     shuffle(&shape.probe, from + 1);
     for (int32_t bits : {1, 3, 6}) {
-      expect_crossed(shape, bits, 1);
+      expect_crossed(shape, bits, 0);
       if (HasFailure()) return;
     }
   }
@@ -61,7 +67,7 @@ TEST_F(Crossed, VectorsAreAlignedWhereverAUnitBegins) {
   }
   shuffle(&shape.build, 1);
   shuffle(&shape.probe, 2);
-  expect_crossed(shape, kBits, 1);
+  expect_crossed(shape, kBits, 0);
 }
 
 // Probe rows of a partition are several units, build rows two tables of one key or of many.
@@ -73,7 +79,7 @@ TEST_F(Crossed, PartitionsOfTwoTables) {
     for (uint64_t i = 0; i < rows; ++i) shape.build.push_back(key_in(kBits, 0, i % 90, 1));
     for (uint64_t i = 0; i < 6000; ++i) shape.probe.push_back(key_in(kBits, 0, i % 100, 1));
     shuffle(&shape.build, rows);
-    expect_crossed(shape, kBits, 1);
+    expect_crossed(shape, kBits, 0);
     if (HasFailure()) return;
   }
 }
@@ -81,20 +87,22 @@ TEST_F(Crossed, PartitionsOfTwoTables) {
 // Of the one table or of the other there are more keys than a unit crosses, or of neither.
 TEST_F(Crossed, PartitionsOfManyKeysAreLeft) {
   constexpr int32_t kBits = 2;
-  for (size_t keys : {1000, 1023, 1024, 1025, 3000}) {
+  constexpr size_t kMost = 984;  // and 40 others
+  for (size_t keys : {kMost, kMost + 1, size_t{3000}}) {
     KeyShape shape{std::to_string(keys) + " keys", {}, {}};
     for (uint64_t id = 0; id < keys; ++id) {
       uint64_t const bucket = id % 4000;
       add(key_in(kBits, 0, bucket, id / 4000), 1, 2, &shape);
-      add(key_in(kBits, 1, bucket, id / 4000), 1, 1, &shape);
+      if (id >= 100) add(key_in(kBits, 1, bucket, id / 4000), 1, 1, &shape);
     }
-    // Side by side, so that the first table has few keys: partitions keep the order.
+    // Side by side, so that one of two tables has few keys: partitions keep the order.
     for (uint64_t id = 0; id < 40; ++id) add(key_in(kBits, 0, 4001 + id, 9), 50, 3, &shape);
     for (uint64_t id = 0; id < 60; ++id) add(key_in(kBits, 1, 4001 + id, 9), 90, 3, &shape);
     for (uint64_t id = 0; id < 50; ++id) add(key_in(kBits, 2, 40 + id, 9), 30, 9, &shape);
-    expect_crossed(shape, kBits, 2);
+    int32_t const followers = keys > kMost ? 1 : 0;
+    expect_crossed(shape, kBits, followers);
     std::reverse(shape.build.begin(), shape.build.end());
-    expect_crossed(shape, kBits, 2);
+    expect_crossed(shape, kBits, followers);
     if (HasFailure()) return;
   }
 }
@@ -109,7 +117,68 @@ TEST_F(Crossed, PartitionsThatAreNotInOrderAreLeft) {
   add(key_in(kBits, 3, 6, 1), 20, 70, &shape);
   shuffle(&shape.build, 3);
   shuffle(&shape.probe, 4);
-  expect_crossed(shape, kBits, 2);
+  expect_crossed(shape, kBits, 1);
+}
+
+// As many keys of a bucket as are brought side by side, one more, and so many that what is left of
+// them is sometimes more than a warp has lanes: units of one partition are joined the same way.
+TEST_F(Crossed, UnitsAgreeAboutABucket) {
+  constexpr int32_t kBits = 1;
+  for (uint64_t keys : {16, 17, 27}) {
+    KeyShape shape{std::to_string(keys) + " keys of a bucket", {}, {}};
+    for (uint64_t id = 0; id < keys; ++id) {
+      add(key_in(kBits, 0, 77, id), 2 + id % 3, 5 * kernels::kCarriedDealtRows / keys, &shape);
+    }
+    for (uint64_t id = 0; id < 20; ++id) add(key_in(kBits, 1, 40 * id, 1), 40, 90, &shape);
+    shuffle(&shape.build, keys);
+    shuffle(&shape.probe, keys);
+    expect_crossed(shape, kBits, keys > 16 ? 1 : 0);
+    if (HasFailure()) return;
+  }
+}
+
+// Their kernel is another one. Random values of 8 bytes say which rows they are of.
+TEST_F(Crossed, ColumnsOf8BytesAlone) {
+  constexpr int32_t kBits = 2;
+  KeyShape shape{"columns of 8 bytes", {}, {}};
+  for (uint64_t key = 0; key < 200; ++key) add(key, 3 + key % 30, key % 17, &shape);
+  spread_out(&shape);
+  shuffle(&shape.build, 1);
+  shuffle(&shape.probe, 2);
+  Carrier const build(queue(), shape.build, 8, kBits, {8}, 100);
+  Carrier const probe(queue(), shape.probe, 8, kBits, {8}, 200);
+  std::vector<columns::Storage> targets(2);
+  std::vector<CarriedOutput> const outputs = {
+      {build.device_payloads[0].data, 8, CarriedFrom::kBuild, &targets[0]},
+      {probe.device_payloads[0].data, 8, CarriedFrom::kProbe, &targets[1]}};
+  match::KeptSides none;
+  uint64_t const enough = std::max<uint64_t>(rows_of(shape), 10 * shape.probe.size());
+  WrittenRows const written = match::carried_columns(queue(), plan_of(kBits, enough), 8,
+                                                     build.side(), probe.side(), outputs, &none);
+  EXPECT_EQ(written.followers, 0);
+  auto const values_of = [](const Carrier& side) {
+    std::vector<uint32_t> positions(side.keys.size());
+    std::iota(positions.begin(), positions.end(), 0U);
+    std::vector<unsigned char> const bytes = bytes_of_rows(side.payloads[0], positions);
+    std::vector<uint64_t> values(positions.size());
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  };
+  std::vector<uint64_t> const of_build = values_of(build);
+  std::vector<uint64_t> const of_probe = values_of(probe);
+  using Row = std::pair<uint64_t, uint64_t>;
+  std::vector<Row> expected;
+  for (uint64_t const pair : expected_pairs({build.keys, probe.keys, {}, {}})) {
+    expected.emplace_back(of_build[pair & UINT32_MAX], of_probe[pair >> 32]);
+  }
+  ASSERT_EQ(written.rows, expected.size());
+  auto const left = download<uint64_t>(queue(), targets[0].get(), expected.size());
+  auto const right = download<uint64_t>(queue(), targets[1].get(), expected.size());
+  std::vector<Row> found;
+  for (size_t i = 0; i < left.size(); ++i) found.emplace_back(left[i], right[i]);
+  std::sort(expected.begin(), expected.end());
+  std::sort(found.begin(), found.end());
+  EXPECT_TRUE(found == expected);
 }
 
 }  // namespace
