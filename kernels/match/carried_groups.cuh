@@ -64,24 +64,32 @@ __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>&
   return found;
 }
 
-// The rank of a row in its bucket, which is counted one further. Rows of the bucket of the warp's
-// first lane are counted at once: a counter takes one add at a time, and a key may have all rows.
-// lanes: of the warp that have a row.
-template <typename Key>
-__device__ __forceinline__ uint32_t rank_in_bucket(CarriedGroups<Key>& groups, uint32_t bucket,
-                                                   uint32_t lanes) {
+// The rank of a row among those with its number, of which count(rows) counts so many more and
+// answers how many there were. Rows with the number of the leader are counted at once: a counter
+// takes one add at a time, and a number may have all rows. lanes: of the warp that have a row;
+// leader: one of them.
+template <typename Count>
+__device__ __forceinline__ uint32_t rank_in_warp(uint32_t number, uint32_t lanes, int leader,
+                                                 Count count) {
   uint32_t const below = (1U << threadIdx.x % 32) - 1;
-  uint32_t const shift = bucket % 2 * 16;
-  bool const is_first = bucket == __shfl_sync(lanes, bucket, 0);
+  bool const is_first = number == __shfl_sync(lanes, number, leader);
   uint32_t const together = __ballot_sync(lanes, is_first);
   uint32_t const before = is_first ? __popc(together & below) : 0;
   uint32_t rank = 0;
-  if (before == 0) {
-    uint32_t const rows = is_first ? __popc(together) : 1;
-    rank = atomicAdd(&groups.starts[bucket / 2], rows << shift) >> shift & 0xffffU;
-  }
-  uint32_t const first_rank = __shfl_sync(lanes, rank, 0);
+  if (before == 0) rank = count(is_first ? __popc(together) : 1);
+  uint32_t const first_rank = __shfl_sync(lanes, rank, leader);
   return is_first ? first_rank + before : rank;
+}
+
+// The rank of a row in its bucket, which is counted one further. lanes: of the warp that have a
+// row, the first among them.
+template <typename Key>
+__device__ __forceinline__ uint32_t rank_in_bucket(CarriedGroups<Key>& groups, uint32_t bucket,
+                                                   uint32_t lanes) {
+  uint32_t const shift = bucket % 2 * 16;
+  return rank_in_warp(bucket, lanes, 0, [&](uint32_t rows) {
+    return atomicAdd(&groups.starts[bucket / 2], rows << shift) >> shift & 0xffffU;
+  });
 }
 
 // Counts become starts: exclusive sums over the buckets, in place. All threads.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/match/work_units.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -75,7 +76,7 @@ class CarriedPlaces {
       return places;
     }
     uint32_t const beyond = rows - places.left;
-    uint32_t const chunks = (beyond + kCarriedChunk - 1) / kCarriedChunk;
+    uint32_t const chunks = parts_of(beyond, kCarriedChunk);
     unsigned long long const chunk =
         atomicAdd(&join.counters->chunks, static_cast<unsigned long long>(chunks));
     places.others = chunk * kCarriedChunk;

@@ -70,18 +70,11 @@ struct NumberedKeys {
       if (at == end) return kCrossedKeys;
     }
   }
-  // Lanes of a warp that have a key: the rank of a probe row among those of its key. Rows of the
-  // key of the first lane are counted at once, as in rank_in_bucket.
+  // Lanes of a warp that have a key: the rank of a probe row among those of its key.
   __device__ __forceinline__ uint32_t rank_of(uint32_t number, uint32_t lanes) {
-    uint32_t const below = (1U << threadIdx.x % 32) - 1;
     int const leader = __ffs(static_cast<int>(lanes)) - 1;
-    bool const is_first = number == __shfl_sync(lanes, number, leader);
-    uint32_t const together = __ballot_sync(lanes, is_first);
-    uint32_t const before = is_first ? __popc(together & below) : 0;
-    uint32_t rank = 0;
-    if (before == 0) rank = atomicAdd(&probe_rows[number], is_first ? __popc(together) : 1);
-    uint32_t const first_rank = __shfl_sync(lanes, rank, leader);
-    return is_first ? first_rank + before : rank;
+    return rank_in_warp(number, lanes, leader,
+                        [&](uint32_t rows) { return atomicAdd(&probe_rows[number], rows); });
   }
 };
 
