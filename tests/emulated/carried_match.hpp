@@ -24,11 +24,6 @@ struct Sides {
   uint32_t partitions = 2;
 };
 
-inline void add_rows(uint64_t key, size_t build, size_t probe, Sides* sides) {
-  sides->build.insert(sides->build.end(), build, key);
-  sides->probe.insert(sides->probe.end(), probe, key);
-}
-
 // Launches of blocks that run one after the other, each with an order of threads of its own.
 struct Launches {
   unsigned blocks = 2;

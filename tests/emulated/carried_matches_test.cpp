@@ -4,8 +4,7 @@
 #include "kernels/match/match_dealt.cuh"
 #include "kernels/match/match_in_rounds.cuh"
 #include "tests/emulated/carried_match.hpp"
-
-#include <random>
+#include "tests/match/crossed_shapes.hpp"
 
 using namespace gpujoin_test;
 
@@ -24,17 +23,6 @@ template <typename Key, int kWidth>
 using InRounds = kernels::MatchInRounds<Key, kWidth, CarriedShape<sizeof(Key)>>;
 using ByRank = kernels::MatchByRank<4, CarriedShape<4>, kernels::Keeping::kNone>;
 
-uint64_t key_in(const Sides& sides, uint64_t partition, uint64_t bucket, uint64_t id) {
-  return partition | bucket << sides.radix_bits |
-         id << (sides.radix_bits + kernels::kCarriedBucketBits);
-}
-
-void shuffle(uint64_t seed, Sides* sides) {
-  std::mt19937_64 random(seed);
-  std::shuffle(sides->build.begin(), sides->build.end(), random);
-  std::shuffle(sides->probe.begin(), sides->probe.end(), random);
-}
-
 // Keys with any number of rows a side.
 Sides any_counts(uint64_t most) {
   Sides sides{"any counts", {}, {}};
@@ -44,8 +32,7 @@ Sides any_counts(uint64_t most) {
       add_rows(key++ * 2654435761U & UINT32_MAX, build, probe, &sides);
     }
   }
-  shuffle(most, &sides);
-  return sides;
+  return shuffled(std::move(sides), most);
 }
 
 // By columns of 4, of 8 and of any bytes.
@@ -69,39 +56,25 @@ TEST(EmulatedMatches, CrossKeysOfAnyCounts) {
 }
 
 TEST(EmulatedMatches, CrossKeysWhereverAUnitBegins) {
-  Sides sides{"three rows, then fours", {}, {}, 6, 64};
-  for (uint64_t partition = 0; partition < sides.partitions; ++partition) {
-    for (uint64_t id = 0; id < 3; ++id) {
-      bool const is_odd = partition % 3 == 0;
-      add_rows(key_in(sides, partition, 7 * partition, id), is_odd ? 3 + id : 4 * (id + 1),
-               is_odd ? 1 + id : 8, &sides);
-    }
-  }
-  shuffle(1, &sides);
+  constexpr int32_t kBits = 6;
+  Sides sides = threes_then_fours<Sides>(kBits);
+  sides.radix_bits = kBits;
+  sides.partitions = 1U << kBits;
   expect_each<Crossed>(sides, {}, 0);
 }
 
 TEST(EmulatedMatches, CrossPartitionsOfTwoTables) {
   for (size_t rows : {kCarriedBuildRows + 1, 2 * kCarriedBuildRows}) {
-    Sides sides{std::to_string(rows) + " rows", {}, {}};
-    for (uint64_t i = 0; i < rows; ++i) sides.build.push_back(key_in(sides, 0, i % 90, 1));
-    for (uint64_t i = 0; i < 4500; ++i) sides.probe.push_back(key_in(sides, 0, i % 100, 1));
-    shuffle(rows, &sides);
-    expect_each<Crossed>(sides, {}, 0);
+    expect_each<Crossed>(rows_of_90_keys<Sides>(rows, 4500), {}, 0);
   }
 }
 
 TEST(EmulatedMatches, LeavePartitionsOfManyKeys) {
   for (uint64_t keys : {984, 985}) {
-    Sides sides{std::to_string(keys) + " keys and 40", {}, {}, 2, 4};
-    for (uint64_t id = 0; id < keys; ++id) {
-      add_rows(key_in(sides, 0, id, 0), 1, 2, &sides);
-      add_rows(key_in(sides, 1, id, 0), 1, 1, &sides);
-    }
-    for (uint64_t id = 0; id < 40; ++id) add_rows(key_in(sides, 0, 4001 + id, 9), 50, 3, &sides);
+    Sides sides = many_keys<Sides>(keys, 0);
+    sides.radix_bits = 2;
+    sides.partitions = 4;
     // The second table has few keys, or where rows are in the other order the first one.
-    for (uint64_t id = 0; id < 60; ++id) add_rows(key_in(sides, 1, 4001 + id, 9), 90, 3, &sides);
-    for (uint64_t id = 0; id < 50; ++id) add_rows(key_in(sides, 2, 40 + id, 9), 30, 9, &sides);
     uint32_t const left = keys == 984 ? 1 : 2;
     expect_each<Crossed>(sides, {}, left);
     std::reverse(sides.build.begin(), sides.build.end());
@@ -112,12 +85,7 @@ TEST(EmulatedMatches, LeavePartitionsOfManyKeys) {
 // Blocks bring the keys of a bucket together in different orders.
 TEST(EmulatedMatches, AgreeAboutABucketWhateverTheOrder) {
   for (uint64_t keys : {16, 17, 27}) {
-    Sides sides{std::to_string(keys) + " keys of a bucket", {}, {}};
-    for (uint64_t id = 0; id < keys; ++id) {
-      add_rows(key_in(sides, 0, 77, id), 2 + id % 3, 4 * kCarriedDealtRows / keys, &sides);
-    }
-    for (uint64_t id = 0; id < 20; ++id) add_rows(key_in(sides, 1, 40 * id, 1), 40, 30, &sides);
-    shuffle(keys, &sides);
+    Sides const sides = keys_of_a_bucket<Sides>(keys, 4 * kCarriedDealtRows);
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       Launches const launches{.blocks = 3, .seed = seed};
       Joined const joined = expect_joined<Crossed<uint32_t, 4>, uint32_t>(sides, launches);
@@ -129,9 +97,8 @@ TEST(EmulatedMatches, AgreeAboutABucketWhateverTheOrder) {
 // More keys than are brought together one after the other, of no more rows than a warp has lanes.
 TEST(EmulatedMatches, CrossManyKeysOfABucketWithOneRowEach) {
   Sides sides{"20 keys of a bucket", {}, {}};
-  for (uint64_t id = 0; id < 20; ++id) add_rows(key_in(sides, 0, 77, id), 1, 30, &sides);
-  shuffle(1, &sides);
-  expect_each<Crossed>(sides, {}, 0);
+  for (uint64_t id = 0; id < 20; ++id) add_rows(key_in(sides.radix_bits, 0, 77, id), 1, 30, &sides);
+  expect_each<Crossed>(shuffled(sides, 1), {}, 0);
 }
 
 // A block that left four partitions leaves those that nobody else decides about.
@@ -139,7 +106,7 @@ TEST(EmulatedMatches, TryNoMoreWhereMostIsLeft) {
   Sides sides{"many keys, then few", {}, {}, 4, 16};
   for (uint64_t partition = 0; partition < 10; ++partition) {
     for (uint64_t id = 0; id < (partition < 4 ? 1100 : 10); ++id) {
-      add_rows(key_in(sides, partition, id % 4096, 0), 2, 2, &sides);
+      add_rows(key_in(sides.radix_bits, partition, id % 4096, 0), 2, 2, &sides);
     }
   }
   Launches const launches{.blocks = 1};
@@ -154,10 +121,10 @@ TEST(EmulatedMatches, TryNoMoreWhereMostIsLeft) {
 TEST(EmulatedMatches, DealWhateverThereIs) {
   Sides sides = any_counts(11);
   for (uint64_t id = 0; id < 30; ++id) {
-    add_rows(key_in(sides, 1, 77, id), 20 + id, 5, &sides);
+    add_rows(key_in(sides.radix_bits, 1, 77, id), 20 + id, 5, &sides);
   }
-  add_rows(key_in(sides, 0, 5, 1), 2 * kCarriedBuildRows + 50, 40, &sides);
-  shuffle(2, &sides);
+  add_rows(key_in(sides.radix_bits, 0, 5, 1), 2 * kCarriedBuildRows + 50, 40, &sides);
+  sides = shuffled(std::move(sides), 2);
   for (uint64_t seed = 1; seed <= 2; ++seed) expect_each<Dealt>(sides, {.seed = seed}, 0);
 }
 
@@ -165,7 +132,7 @@ TEST(EmulatedMatches, WriteFewMatchesInRounds) {
   Sides sides = any_counts(7);
   for (uint64_t seed = 1; seed <= 2; ++seed) expect_each<InRounds>(sides, {.seed = seed}, 0);
   // A bucket with many rows keeps lanes for as many rounds.
-  add_rows(key_in(sides, 1, 9, 1), 300, 20, &sides);
+  add_rows(key_in(sides.radix_bits, 1, 9, 1), 300, 20, &sides);
   expect_each<InRounds>(sides, {}, 1);
 }
 
@@ -179,7 +146,7 @@ TEST(EmulatedMatches, RankUniqueKeys) {
       sides.probe.push_back(key + (uint64_t{1} << sides.radix_bits));
     }
   }
-  shuffle(4, &sides);
+  sides = shuffled(std::move(sides), 4);
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     EXPECT_EQ((expect_joined<ByRank, uint32_t>(sides, {.seed = seed}).left), 0U);
   }

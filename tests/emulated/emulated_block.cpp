@@ -40,7 +40,7 @@ struct Lane {
 
 struct Thread {
   ucontext_t context{};
-  std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
   void* fake_stack = nullptr;  // of the address sanitizer
   bool is_done = false;
   bool waits_for_block = false;

@@ -6,6 +6,7 @@
 
 #include "kernels/transform/mix_key.cuh"
 #include "src/match/carried_columns.hpp"
+#include "tests/match/crossed_shapes.hpp"
 #include "tests/match/partitioned_keys.hpp"
 
 namespace gpujoin::tests {
@@ -146,13 +147,8 @@ inline uint64_t rows_of(const KeyShape& shape) {
   return rows;
 }
 
-// A mixed key of a partition and a bucket: keys that differ in the id alone lie in one bucket.
-inline uint64_t key_in(int32_t radix_bits, uint64_t partition, uint64_t bucket, uint64_t id) {
-  return partition | bucket << radix_bits | id << (radix_bits + kernels::kCarriedBucketBits);
-}
-
-inline void shuffle(std::vector<uint64_t>* keys, uint64_t seed) {
-  std::shuffle(keys->begin(), keys->end(), std::mt19937_64(seed));
-}
+using gpujoin_test::add_rows;
+using gpujoin_test::key_in;
+using gpujoin_test::shuffle;
 
 }  // namespace gpujoin::tests

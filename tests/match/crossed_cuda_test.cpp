@@ -33,20 +33,15 @@ class Crossed : public GpuTest {
   }
 };
 
-void add(uint64_t key, size_t build, size_t probe, KeyShape* shape) {
-  shape->build.insert(shape->build.end(), build, key);
-  shape->probe.insert(shape->probe.end(), probe, key);
-}
-
 // What is left over of vectors on either side, whatever lies before it in the output.
 TEST_F(Crossed, KeysOfAnyNumberOfRows) {
   for (uint64_t from : {0, 3, 9}) {
     KeyShape shape{"counts from " + std::to_string(from), {}, {}};
     uint64_t key = 0;
     for (size_t build = from; build < from + 10; ++build) {
-      for (size_t probe = 0; probe < 14; ++probe) add(key++, build, probe, &shape);
+      for (size_t probe = 0; probe < 14; ++probe) add_rows(key++, build, probe, &shape);
     }
-    add(key++, 300, 200, &shape);
+    add_rows(key++, 300, 200, &shape);
     spread_out(&shape);
     shuffle(&shape.build, from);
     shuffle(&shape.probe, from + 1);
@@ -60,29 +55,14 @@ TEST_F(Crossed, KeysOfAnyNumberOfRows) {
 // Units without a match of no vector, behind ones that end anywhere: vectors are cut.
 TEST_F(Crossed, VectorsAreAlignedWhereverAUnitBegins) {
   constexpr int32_t kBits = 10;
-  KeyShape shape{"three rows, then fours", {}, {}};
-  for (uint64_t partition = 0; partition < 1U << kBits; ++partition) {
-    bool const is_odd = partition % 3 == 0;
-    for (uint64_t id = 0; id < 3; ++id) {
-      uint64_t const key = key_in(kBits, partition, 7 * partition % 4096, id);
-      add(key, is_odd ? 3 + id : 4 * (id + 1), is_odd ? 1 + id : 8, &shape);
-    }
-  }
-  shuffle(&shape.build, 1);
-  shuffle(&shape.probe, 2);
-  expect_crossed(shape, kBits, 0);
+  expect_crossed(gpujoin_test::threes_then_fours<KeyShape>(kBits), kBits, 0);
 }
 
 // Probe rows of a partition are several units, build rows two tables of one key or of many.
 TEST_F(Crossed, PartitionsOfTwoTables) {
-  constexpr int32_t kBits = 1;
   constexpr size_t kRoom = kernels::kCarriedBuildRows;
   for (size_t rows : {kRoom, kRoom + 1, 2 * kRoom - 7, 2 * kRoom}) {
-    KeyShape shape{std::to_string(rows) + " rows", {}, {}};
-    for (uint64_t i = 0; i < rows; ++i) shape.build.push_back(key_in(kBits, 0, i % 90, 1));
-    for (uint64_t i = 0; i < 6000; ++i) shape.probe.push_back(key_in(kBits, 0, i % 100, 1));
-    shuffle(&shape.build, rows);
-    expect_crossed(shape, kBits, 0);
+    expect_crossed(gpujoin_test::rows_of_90_keys<KeyShape>(rows, 6000), 1, 0);
     if (HasFailure()) return;
   }
 }
@@ -92,16 +72,7 @@ TEST_F(Crossed, PartitionsOfManyKeysAreLeft) {
   constexpr int32_t kBits = 2;
   constexpr size_t kMost = 984;  // and 40 others
   for (size_t keys : {kMost, kMost + 1, size_t{3000}}) {
-    KeyShape shape{std::to_string(keys) + " keys", {}, {}};
-    for (uint64_t id = 0; id < keys; ++id) {
-      uint64_t const bucket = id % 4000;
-      add(key_in(kBits, 0, bucket, id / 4000), 1, 2, &shape);
-      if (id >= 100) add(key_in(kBits, 1, bucket, id / 4000), 1, 1, &shape);
-    }
-    // Side by side, so that one of two tables has few keys: partitions keep the order.
-    for (uint64_t id = 0; id < 40; ++id) add(key_in(kBits, 0, 4001 + id, 9), 50, 3, &shape);
-    for (uint64_t id = 0; id < 60; ++id) add(key_in(kBits, 1, 4001 + id, 9), 90, 3, &shape);
-    for (uint64_t id = 0; id < 50; ++id) add(key_in(kBits, 2, 40 + id, 9), 30, 9, &shape);
+    KeyShape shape = gpujoin_test::many_keys<KeyShape>(keys, 100);
     int32_t const followers = keys > kMost ? 1 : 0;
     expect_crossed(shape, kBits, followers);
     std::reverse(shape.build.begin(), shape.build.end());
@@ -114,10 +85,10 @@ TEST_F(Crossed, PartitionsOfManyKeysAreLeft) {
 TEST_F(Crossed, PartitionsThatAreNotInOrderAreLeft) {
   constexpr int32_t kBits = 2;
   KeyShape shape{"keys of a bucket", {}, {}};
-  for (uint64_t id = 0; id < 30; ++id) add(key_in(kBits, 1, 77, id), 20 + id, 5, &shape);
-  for (uint64_t id = 0; id < 30; ++id) add(key_in(kBits, 2, 77 * id, 1), 20 + id, 50, &shape);
-  add(key_in(kBits, 3, 5, 1), 2 * kernels::kCarriedBuildRows + 50, 40, &shape);
-  add(key_in(kBits, 3, 6, 1), 20, 70, &shape);
+  for (uint64_t id = 0; id < 30; ++id) add_rows(key_in(kBits, 1, 77, id), 20 + id, 5, &shape);
+  for (uint64_t id = 0; id < 30; ++id) add_rows(key_in(kBits, 2, 77 * id, 1), 20 + id, 50, &shape);
+  add_rows(key_in(kBits, 3, 5, 1), 2 * kernels::kCarriedBuildRows + 50, 40, &shape);
+  add_rows(key_in(kBits, 3, 6, 1), 20, 70, &shape);
   shuffle(&shape.build, 3);
   shuffle(&shape.probe, 4);
   expect_crossed(shape, kBits, 1);
@@ -126,16 +97,9 @@ TEST_F(Crossed, PartitionsThatAreNotInOrderAreLeft) {
 // As many keys of a bucket as are brought side by side, one more, and so many that what is left of
 // them is sometimes more than a warp has lanes: units of one partition are joined the same way.
 TEST_F(Crossed, UnitsAgreeAboutABucket) {
-  constexpr int32_t kBits = 1;
   for (uint64_t keys : {16, 17, 27}) {
-    KeyShape shape{std::to_string(keys) + " keys of a bucket", {}, {}};
-    for (uint64_t id = 0; id < keys; ++id) {
-      add(key_in(kBits, 0, 77, id), 2 + id % 3, 5 * kernels::kCarriedDealtRows / keys, &shape);
-    }
-    for (uint64_t id = 0; id < 20; ++id) add(key_in(kBits, 1, 40 * id, 1), 40, 90, &shape);
-    shuffle(&shape.build, keys);
-    shuffle(&shape.probe, keys);
-    expect_crossed(shape, kBits, keys > 16 ? 1 : 0);
+    expect_crossed(gpujoin_test::keys_of_a_bucket<KeyShape>(keys, 5 * kernels::kCarriedDealtRows),
+                   1, keys > 16 ? 1 : 0);
     if (HasFailure()) return;
   }
 }
@@ -144,7 +108,7 @@ TEST_F(Crossed, UnitsAgreeAboutABucket) {
 TEST_F(Crossed, ColumnsOf8BytesAlone) {
   constexpr int32_t kBits = 2;
   KeyShape shape{"columns of 8 bytes", {}, {}};
-  for (uint64_t key = 0; key < 200; ++key) add(key, 3 + key % 30, key % 17, &shape);
+  for (uint64_t key = 0; key < 200; ++key) add_rows(key, 3 + key % 30, key % 17, &shape);
   spread_out(&shape);
   shuffle(&shape.build, 1);
   shuffle(&shape.probe, 2);

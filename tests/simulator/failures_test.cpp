@@ -85,13 +85,14 @@ class Failures : public DeviceTest {
     return setting("SIMULATOR_ALL", 0) != 0 ? n + 1 : n + 1 + n / 16;
   }
 
-  void fail_at_every_call(const Scenario& scenario, const Injection& injection) {
+  void fail_at_every_call(const Scenario& scenario, const Injection& injection,
+                          Beside beside = Beside::kNone) {
     RunDraw const draw = run_of(scenario);
     int64_t failed = 0;
     int64_t tried = 0;
     for (int64_t n = 1; !HasFailure(); n = after(n)) {
       SCOPED_TRACE(std::string(scenario.name) + ", call " + std::to_string(n));
-      SimulatedContext context(draw, device());
+      SimulatedContext context(draw, device(), beside);
       ASSERT_NE(context.get(), nullptr);
       injection.begin(context, n);
       RunReport const report = simulate(draw, context.get(), {injection.status});
@@ -152,9 +153,17 @@ TEST_P(Failures, OfTheCallersAllocatorOnce) {
 // Calls without room wait a second for others to give some back, of which there are none:
 // scenarios, whose allocators are their own, wait side by side.
 TEST_P(Failures, OfTheCallersAllocatorFromThenOn) {
-  std::vector<std::jthread> threads;
-  for (Scenario const& scenario : kScenarios) {
-    threads.emplace_back([&] { fail_at_every_call(scenario, of_allocator(INT64_MAX)); });
+  int const descriptors_before = open_descriptors();
+  {
+    std::vector<std::jthread> threads;
+    for (Scenario const& scenario : kScenarios) {
+      threads.emplace_back(
+          [&] { fail_at_every_call(scenario, of_allocator(INT64_MAX), Beside::kOthers); });
+    }
+  }
+  // A device keeps descriptors of its own.
+  if (device() == GPUJOIN_DEVICE_CPU) {
+    EXPECT_EQ(open_descriptors(), descriptors_before);
   }
 }
 

@@ -27,22 +27,23 @@ std::filesystem::path make_folder() {
   return name;
 }
 
-// Of the process, of files in the folder, removed ones among them, and of the folder itself: others
-// belong to a device or to runs at the same time.
-int open_descriptors(const std::filesystem::path& folder) {
+}  // namespace
+
+int open_descriptors(const std::string& prefix) {
   int count = 0;
   for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;  // between two looks
     std::string const file = std::filesystem::read_symlink(entry, gone).string();
-    if (file.starts_with(folder.string())) ++count;
+    if (file.starts_with(prefix)) ++count;
   }
   return count;
 }
 
-}  // namespace
-
-SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device)
-    : folder_(make_folder()), host_limit_(draw.host_limit) {
+SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device, Beside beside)
+    : folder_(make_folder()),
+      counted_(beside == Beside::kNone ? "" : folder_.string()),
+      descriptors_before_(open_descriptors(counted_)),
+      host_limit_(draw.host_limit) {
   allocator_ = counting_.get();
   allocator_.allocate = allocate;
   allocator_.deallocate = deallocate;
@@ -58,6 +59,8 @@ SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device)
   if (draw.spill == Spill::kFull) options.spill_limit_bytes = kFullBytes;
   context_ = make_context(options);
   blocks_before_ = counting_.live.size();
+  // A device keeps descriptors of its own.
+  if (device == GPUJOIN_DEVICE_CUDA) descriptors_before_ = open_descriptors(counted_);
 }
 
 SimulatedContext::~SimulatedContext() {
@@ -86,9 +89,8 @@ std::string SimulatedContext::left_behind() {
   if (now.host_used_bytes != 0) add("host bytes", now.host_used_bytes);
   if (now.spill_used_bytes != 0) add("bytes in files", now.spill_used_bytes);
   if (!std::filesystem::is_empty(folder_)) add("files", 1);
-  if (int const descriptors = open_descriptors(folder_); descriptors != 0) {
-    add("descriptors", descriptors);
-  }
+  int const descriptors = open_descriptors(counted_);
+  if (descriptors > descriptors_before_) add("descriptors", descriptors - descriptors_before_);
   return out;
 }
 

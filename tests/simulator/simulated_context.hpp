@@ -12,9 +12,13 @@
 
 namespace gpujoin_test {
 
+// Whether other contexts run at the same time: then descriptors of the process are not this one's
+// alone, and those of its spill folder are counted.
+enum class Beside { kNone, kOthers };
+
 class SimulatedContext {
  public:
-  SimulatedContext(const RunDraw& draw, gpujoin_device device);
+  SimulatedContext(const RunDraw& draw, gpujoin_device device, Beside beside = Beside::kNone);
   ~SimulatedContext();
   SimulatedContext(const SimulatedContext&) = delete;
   SimulatedContext& operator=(const SimulatedContext&) = delete;
@@ -32,9 +36,14 @@ class SimulatedContext {
   CountingAllocator counting_;
   gpujoin_allocator allocator_ = GPUJOIN_ALLOCATOR_INIT;
   std::filesystem::path folder_;
+  std::string counted_;  // how the files begin whose descriptors are counted
+  int descriptors_before_;
   uint64_t host_limit_;
   Context context_;
   size_t blocks_before_ = 0;  // a queue's scratch
 };
+
+// Of the process, of files whose path begins so, removed ones among them.
+int open_descriptors(const std::string& prefix = "");
 
 }  // namespace gpujoin_test

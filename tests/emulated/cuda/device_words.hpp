@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #define __device__
 #define __host__
@@ -119,27 +120,19 @@ void __stwb(Value* target, Value value) {
 // One thread runs at a time, until it waits.
 template <typename Value, typename Operand>
 Value atomicAdd(Value* target, Operand value) {
-  Value const before = *target;
-  *target = static_cast<Value>(before + value);
-  return before;
+  return std::exchange(*target, static_cast<Value>(*target + value));
 }
 template <typename Value, typename Operand>
 Value atomicOr(Value* target, Operand value) {
-  Value const before = *target;
-  *target = before | value;
-  return before;
+  return std::exchange(*target, *target | value);
 }
 template <typename Value, typename Operand>
 Value atomicMax(Value* target, Operand value) {
-  Value const before = *target;
-  *target = std::max<Value>(before, value);
-  return before;
+  return std::exchange(*target, std::max<Value>(*target, value));
 }
 template <typename Value, typename Operand>
 Value atomicExch(Value* target, Operand value) {
-  Value const before = *target;
-  *target = value;
-  return before;
+  return std::exchange(*target, static_cast<Value>(value));
 }
 
 template <typename A, typename B>
