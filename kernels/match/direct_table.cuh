@@ -119,6 +119,7 @@ template <typename KeyType>
 struct FindPlaces {
   using Key = KeyType;
   static constexpr bool kFewAtOnce = false;
+  static constexpr bool kStaysInCache = true;
   DirectTable<Key> table;
   uint32_t slices;
 
@@ -143,6 +144,13 @@ struct FindPlaces {
       found[item] = found[item] && (words[item] >> build[item] % 32 & 1) != 0;
     }
   }
+};
+
+// Of places that rows near each other ask near each other, while L2 has them.
+template <typename KeyType>
+struct FindNearPlaces : FindPlaces<KeyType> {
+  static constexpr bool kStaysInCache = false;
+  static constexpr bool kOneSlice = true;
 };
 
 }  // namespace gpujoin::kernels

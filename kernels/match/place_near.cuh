@@ -12,19 +12,19 @@
 //          tile: visits says how many tiles blocks will read
 // Launch   list: a thread for each tile, in blocks of kStreamThreads; then place: a block of
 //          kNearThreads for each slice with slice_shared_bytes
-// Moves    |Key| and sectors of the columns for each visit, all but the first from L2; bits and the
-//          table's rows written
+// Moves    |Key| and the columns' widths for each row and visit, all but the first from L2; bits
+//          and the table's rows written
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/here.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/limits.hpp"
 #include "kernels/match/direct_table.cuh"
-#include "kernels/match/place_columns.cuh"
 #include "kernels/match/place_slices.hpp"
 #include "kernels/transform/key_range.hpp"
+#include "kernels/transform/part_rows.cuh"
+#include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
 
@@ -74,62 +74,37 @@ __global__ void __launch_bounds__(kStreamThreads)
   if (threadIdx.x % 32 == 0) atomicAdd(&state->visits, is_wide ? kFarVisits : of_warp);
 }
 
-// The rows of a thread that have a place in the slice, column by column. first_row: of a part.
-template <typename Row, int kItems>
-__device__ __forceinline__ void keep_pieces(const PlacedColumns& columns,
-                                            const unsigned char* first_target, uint32_t first_row,
-                                            const uint32_t (&at)[kItems], uint32_t slice_places,
-                                            Row* own_rows) {
-  each_piece(columns, first_target, own_rows, [&](auto const& column, auto* piece, auto zero) {
-    using Value = decltype(zero);
-    uint32_t const row = first_row + threadIdx.x;
-    if (column.source == nullptr) {
-      if constexpr (sizeof(Value) == sizeof(uint32_t)) {
-#pragma unroll
-        for (int item = 0; item < kItems; ++item) {
-          if (at[item] >= slice_places) continue;
-          *reinterpret_cast<Value*>(piece + at[item] * sizeof(Row)) = row + item * kNearThreads;
-        }
-      }
-      return;
-    }
-    // One address for all: those of each width would be worked out ahead, for which there are no
-    // registers.
-    const Value* const source = here(static_cast<const Value*>(column.source) + row);
-    Value values[kItems];
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if (at[item] < slice_places) values[item] = source[item * kNearThreads];
-    }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if (at[item] >= slice_places) continue;
-      *reinterpret_cast<Value*>(piece + at[item] * sizeof(Row)) = values[item];
-    }
-  });
-}
+// A thread's rows at a time, side by side.
+template <typename Row>
+constexpr int kNearItems = sizeof(Row) == 16 ? 2 : 4;
 
-// Tiles of rows that reach a slice, part by part: each thread has kItems rows of a part, every
-// kNearThreads-th.
-template <int kItems>
-class ReachingParts {
+// The words of a place, of the columns or of row numbers.
+template <typename Row>
+struct PlacedWords {
+  static constexpr int kWords = sizeof(Row) / sizeof(uint32_t);
+  PartWord words[kWords];
+  bool are_aligned;  // these and the keys: part_rows.cuh
+};
+
+// Tiles of rows that reach a slice, kRows of them at a time.
+template <uint32_t kRows>
+class ReachingRows {
  public:
   static constexpr uint32_t kTiles = kNearThreads;  // that are looked at together
-  static constexpr uint32_t kRows = kItems * kNearThreads;
   static constexpr uint32_t kNone = 0xffffffffU;
   static_assert(kNearTile % kRows == 0);
   using Bits = uint32_t[kTiles / 32];
 
   // bits: of the tiles from `first_tile` on that reach the slice.
-  __device__ ReachingParts(const Bits& bits, uint32_t first_tile, uint32_t rows)
-      : bits_(bits), first_tile_(first_tile), rows_(rows), left_(bits[0]) {}
+  __device__ ReachingRows(const Bits& bits, uint32_t first_tile)
+      : bits_(bits), first_tile_(first_tile), left_(bits[0]) {}
 
-  // The first row of the next part; kNone: there are no more.
+  // The first of the next ones, of which there may be fewer or none; kNone: there are no more.
   __device__ __forceinline__ uint32_t next() {
     if constexpr (kNearTile != kRows) {
-      if (part_ % kNearTile != 0 && part_ < rows_) {
-        uint32_t const row = part_;
-        part_ += kRows;
+      if (next_ % kNearTile != 0) {
+        uint32_t const row = next_;
+        next_ += kRows;
         return row;
       }
     }
@@ -139,33 +114,81 @@ class ReachingParts {
     }
     uint32_t const tile = first_tile_ + 32 * word_ + __ffs(static_cast<int>(left_)) - 1;
     left_ &= left_ - 1;
-    part_ = tile * kNearTile + kRows;
+    next_ = tile * kNearTile + kRows;
     return tile * kNearTile;
   }
 
  private:
   const Bits& bits_;
   uint32_t first_tile_;
-  uint32_t rows_;
   uint32_t word_ = 0;
   uint32_t left_;
-  uint32_t part_ = 0;  // where the tile goes on; a multiple of tiles: nowhere
+  uint32_t next_ = 0;  // where the tile goes on; a multiple of tiles: nowhere
 };
 
-// first_target: see each_piece.
-template <typename Key, typename Row>
+// A thread's rows of a part of a tile: keys and words. kFours: no column is wider than a word.
+template <typename Key, typename Row, bool kFours>
+struct NearRows {
+  static constexpr int kItems = kNearItems<Row>;
+  static constexpr int kWords = PlacedWords<Row>::kWords;
+  static constexpr uint32_t kOfBlock = kItems * kNearThreads;
+  Key keys[kItems];
+  uint32_t words[kWords][kItems];
+
+  // rows: of the build side.
+  __device__ __forceinline__ void load(const Key* all_keys, const PlacedWords<Row>& columns,
+                                       uint32_t first, uint32_t rows) {
+    uint32_t const own = first + threadIdx.x * kItems;
+    if (columns.are_aligned && first + uint64_t{kOfBlock} <= rows) {
+      load_all<true>(all_keys, columns, own, rows);
+    } else {
+      load_all<false>(all_keys, columns, own, rows);
+    }
+  }
+  __device__ __forceinline__ Row row(int item) const {
+    if constexpr (kWords == 1) {
+      return words[0][item];
+    } else if constexpr (kWords == 2) {
+      return {words[0][item], words[1][item]};
+    } else {
+      return {words[0][item], words[1][item], words[2][item], words[3][item]};
+    }
+  }
+
+ private:
+  template <bool kVectors>
+  __device__ __forceinline__ void load_all(const Key* all_keys, const PlacedWords<Row>& columns,
+                                           uint32_t own, uint32_t rows) {
+    load_values<kVectors>(all_keys, own, rows, keys);
+    if constexpr (kFours) {
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        if (columns.words[w].column == nullptr) {
+#pragma unroll
+          for (int item = 0; item < kItems; ++item) words[w][item] = own + item;
+        } else {
+          load_values<kVectors>(columns.words[w].column, own, rows, words[w]);
+        }
+      }
+    } else {
+      load_words<kVectors>(columns.words, own, rows, words);
+    }
+  }
+};
+
+template <typename Key, typename Row, bool kFours>
 __global__ void __launch_bounds__(kNearThreads)
     place_near_kernel(const __grid_constant__ KeySteps<Key> steps,
                       const __grid_constant__ PlaceSlices slices, uint32_t places,
                       const Key* __restrict__ keys, uint32_t rows,
-                      const __grid_constant__ PlacedColumns columns,
-                      const unsigned char* first_target, const TilePlaces* __restrict__ tiles,
-                      PlaceNearState* state, uint32_t* present, Row* table_rows,
-                      uint32_t* has_duplicates) {
-  constexpr int kItems = sizeof(Row) == 4 ? 8 : 4;
-  using Parts = ReachingParts<kItems>;
+                      const __grid_constant__ PlacedWords<Row> columns,
+                      const TilePlaces* __restrict__ tiles, PlaceNearState* state,
+                      uint32_t* present, Row* table_rows, uint32_t* has_duplicates) {
+  using Rows = NearRows<Key, Row, kFours>;
+  constexpr uint32_t kHalf = Rows::kOfBlock;
+  using Reaching = ReachingRows<2 * kHalf>;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  __shared__ typename Parts::Bits reaching;
+  __shared__ typename Reaching::Bits reaching;
   __shared__ uint32_t repeated;  // rows that were placed and have no bit of their own
   auto* const own_rows = reinterpret_cast<Row*>(dynamic_shared);
   auto* const bits = reinterpret_cast<uint32_t*>(own_rows + slices.capacity);
@@ -180,7 +203,7 @@ __global__ void __launch_bounds__(kNearThreads)
 
   uint32_t placed = 0;
 #pragma unroll 1
-  for (uint32_t tile = first_tile; tile < end; tile += Parts::kTiles) {
+  for (uint32_t tile = first_tile; tile < end; tile += Reaching::kTiles) {
     bool reaches = false;
     if (tile + threadIdx.x < end) {
       TilePlaces const of_tile = tiles[tile + threadIdx.x];
@@ -189,41 +212,37 @@ __global__ void __launch_bounds__(kNearThreads)
     uint32_t const lanes = __ballot_sync(0xffffffffU, reaches);
     if (threadIdx.x % 32 == 0) reaching[threadIdx.x / 32] = lanes;
     __syncthreads();
-    Parts parts(reaching, tile, rows);
-    // A thread waits for the keys of a part while it places another.
-    Key ahead[kItems];
-    auto const load = [&](uint32_t part) {
-      if (part == Parts::kNone) return;
-      const Key* const first_key = here(keys + part + threadIdx.x);
-      bool const is_full = rows - part >= Parts::kRows;
+    Reaching parts(reaching, tile);
+    auto const place = [&](const Rows& from, uint32_t first_row) {
+      bool const are_all = first_row + uint64_t{kHalf} <= rows;
 #pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        if (is_full || part + threadIdx.x + item * kNearThreads < rows) {
-          ahead[item] = first_key[item * kNearThreads];
-        }
+      for (int item = 0; item < Rows::kItems; ++item) {
+        uint32_t const at = static_cast<uint32_t>(steps.place_of(from.keys[item])) - first;
+        if (at >= slice_places) continue;
+        if (!are_all && first_row + threadIdx.x * Rows::kItems + item >= rows) continue;
+        atomicOr(&bits[at / 32], 1U << at % 32);
+        ++placed;
+        own_rows[at] = from.row(item);
       }
     };
+    // All rows of a part are loaded, as vectors, while another one's are placed: sectors that no
+    // row of the slice is in are few, and to wait for keys before columns costs more. Two halves
+    // in turns, so that nothing is copied from what is loaded to what is placed.
+    Rows one = {};
+    Rows other = {};
     uint32_t part = parts.next();
-    load(part);
+    if (part != Reaching::kNone) {
+      one.load(keys, columns, part, rows);
+      other.load(keys, columns, part + kHalf, rows);
+    }
 #pragma unroll 1
-    while (part != Parts::kNone) {
-      uint32_t const first_row = part;
-      uint32_t const left = rows - part;
-      uint32_t at[kItems];
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        at[item] = static_cast<uint32_t>(steps.place_of(ahead[item])) - first;
-        if (threadIdx.x + item * kNearThreads >= left) at[item] = 0xffffffffU;
-      }
-      part = parts.next();
-      load(part);
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        if (at[item] >= slice_places) continue;
-        atomicOr(&bits[at[item] / 32], 1U << at[item] % 32);
-        ++placed;
-      }
-      keep_pieces<Row>(columns, first_target, first_row, at, slice_places, own_rows);
+    while (part != Reaching::kNone) {
+      uint32_t const next = parts.next();
+      place(one, part);
+      if (next != Reaching::kNone) one.load(keys, columns, next, rows);
+      place(other, part + kHalf);
+      if (next != Reaching::kNone) other.load(keys, columns, next + kHalf, rows);
+      part = next;
     }
     __syncthreads();
   }

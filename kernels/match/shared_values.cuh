@@ -22,6 +22,7 @@ template <typename KeyType>
 struct FindSharedValues {
   using Key = KeyType;
   static constexpr bool kFewAtOnce = false;
+  static constexpr bool kStaysInCache = true;
   static constexpr int kThreads = kSharedValueThreads;
   DirectTable<Key> table;
   uint32_t slices;         // 1

@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/match/batch_turns.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
 #include "kernels/match/lane_rows.cuh"
@@ -36,6 +37,13 @@ constexpr int kThreadsOf = [] {
 }();
 template <typename Finder>
 constexpr int kBlocksOf = kTableBlocksPerSm* kTableThreads / kThreadsOf<Finder>;
+
+// Whether all that is asked for stays in L2 or nearer to the end, if it is asked as a whole.
+template <typename Finder>
+constexpr bool kStaysInCache = [] {
+  if constexpr (requires { Finder::kStaysInCache; }) return Finder::kStaysInCache;
+  return false;
+}();
 
 // Probe rows of a lane at a time.
 template <int kWidth, typename Finder>
@@ -252,6 +260,40 @@ __device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder
   }
 }
 
+// The same with all blocks' batches nearly in the order of the rows. Where L2 holds what is asked
+// for it makes no difference, or costs 2 % of dense keys: those ask by a stride then.
+template <int kItems, typename Finder, typename Function>
+__device__ __forceinline__ void each_batch_in_turn(const TableJoin<typename Finder::Key>& join,
+                                                   const Finder& finder,
+                                                   LaneRows<typename Finder::Key, kItems>& rows,
+                                                   Function function) {
+  constexpr uint32_t kBatch = 32 * kItems;
+  __shared__ BatchTurns turns;
+  if (threadIdx.x == 0) turns.start();
+  block_sync();
+  uint32_t const batches = join.probe_rows / kBatch + (join.probe_rows % kBatch != 0 ? 1 : 0);
+  uint32_t slice = 0;
+  uint64_t before = 0;
+#pragma unroll 1
+  while (true) {
+    uint64_t batch = 0;
+    if (threadIdx.x % 32 == 0) batch = turns.draw(&join.counters->taken);
+    batch = __shfl_sync(0xffffffffU, batch, 0);
+    if constexpr (requires { Finder::kOneSlice; }) {
+      if (batch >= batches) return;
+    } else {
+      while (batch - before >= batches) {
+        before += batches;
+        if (++slice == finder.slices) return;
+      }
+    }
+    uint64_t const first = (batch - before) * kBatch;
+    uint32_t count = 0;
+    find_table_batch(join, finder, slice, first, rows, &count);
+    function(first, count);
+  }
+}
+
 // kBuffers: few rows of a batch are found, because few match or because the table is asked slice by
 // slice. Where nearly all are, it costs more than it saves: 2^27 rows of a table of 2^16 on an H200
 // 1.2 ms with and 0.94 without.
@@ -273,7 +315,7 @@ __global__ void __launch_bounds__(kThreadsOf<Finder>, kBlocksOf<Finder>)
   uint32_t start = 0;
   uint32_t buffered = 0;
   LaneRows<Key, kItems> rows;
-  each_table_batch(join, finder, rows, [&](uint64_t, uint32_t count) {
+  auto const write = [&](uint64_t, uint32_t count) {
     if constexpr (kBuffers) {
       if (count == 0) return;
       buffer.append(rows, start + buffered);
@@ -285,7 +327,12 @@ __global__ void __launch_bounds__(kThreadsOf<Finder>, kBlocksOf<Finder>)
       count = kBatch;
     }
     write_table_rows<kWidth, !kBuffers, Row>(join, places, count, rows);
-  });
+  };
+  if constexpr (kStaysInCache<Finder> && !kBuffers) {
+    each_table_batch(join, finder, rows, write);
+  } else {
+    each_batch_in_turn(join, finder, rows, write);
+  }
   if constexpr (kBuffers) {
     buffer.take(start, buffered, rows);
     write_table_rows<kWidth, false, Row>(join, places, buffered, rows);

@@ -1,6 +1,6 @@
 // part_rows.cuh: keys and words of a thread's rows side by side, as vectors where they lie so
 //
-// In       keys[rows], columns of 4 and 8 bytes
+// In       keys[rows], columns of 4, 8 and 16 bytes
 // Needs    for vectors: data aligned to kItems times its width, a tile whose rows all are there
 // Moves    |Key| and 4 bytes a word a row
 #pragma once
@@ -52,14 +52,14 @@ __device__ __forceinline__ void load_values(const void* column, uint64_t first, 
   }
 }
 
-// A word of every row, or two. Of a column of 8 bytes the second word says width 0.
+// A word of every row, or two or four.
 struct PartWord {
   const void* column;  // null: the row's number
-  int32_t width;
+  int32_t width;       // 0: the column is that of a word before, or there is none
 };
 
-template <bool kVectors, int kWords, int kItems>
-__device__ __forceinline__ void load_words(const PartWord (&from)[kMostPartWords], uint64_t first,
+template <bool kVectors, int kMost, int kWords, int kItems>
+__device__ __forceinline__ void load_words(const PartWord (&from)[kMost], uint64_t first,
                                            uint64_t rows, uint32_t (&words)[kWords][kItems]) {
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
@@ -69,6 +69,15 @@ __device__ __forceinline__ void load_words(const PartWord (&from)[kMostPartWords
       for (int i = 0; i < kItems; ++i) words[w][i] = static_cast<uint32_t>(first) + i;
     } else if (from[w].width == 4) {
       load_values<kVectors>(from[w].column, first, rows, words[w]);
+    } else if (kWords == 4 && from[w].width == 16) {
+      uint4 values[kItems];
+      load_values<kVectors>(from[w].column, first, rows, values);
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        uint32_t const of_row[] = {values[i].x, values[i].y, values[i].z, values[i].w};
+#pragma unroll
+        for (int v = 0; v < kWords; ++v) words[v][i] = of_row[v % 4];
+      }
     } else {
       unsigned long long values[kItems];
       load_values<kVectors>(from[w].column, first, rows, values);

@@ -27,6 +27,11 @@ inline unsigned grid_of(const Queue& queue, uint64_t rows, uint64_t tile, unsign
                   static_cast<unsigned>(queue.context.facts.sm_count) * blocks_per_sm);
 }
 
+// Whether it can be loaded as vectors of 16 bytes.
+inline bool starts_a_vector(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0;
+}
+
 // Lets a kernel have more dynamic shared memory than the 48 KB that need no asking: all that its
 // static has left. As much for every launch, so that it need be asked once, and no launch is left
 // with less than another was promised.

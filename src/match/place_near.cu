@@ -1,4 +1,5 @@
 // place_near.cu: host side of placing build rows from where they lie.
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/match/place_near.cuh"
@@ -36,6 +37,26 @@ bool are_near(base::Queue& queue, const PlaceNearState* state, uint32_t tiles, u
   return looked_at <= kMostLookedAt * slices;
 }
 
+// Which column each word of a place is of.
+template <typename Row>
+kernels::PlacedWords<Row> words_of(const EmptyTable& table) {
+  kernels::PlacedWords<Row> placed = {};
+  placed.are_aligned = base::starts_a_vector(table.build.keys);
+  for (int32_t i = 0; i < table.placed.count; ++i) {
+    kernels::PlacedColumn const& column = table.placed.columns[i];
+    auto const within =
+        static_cast<const unsigned char*>(column.target) - static_cast<unsigned char*>(table.rows);
+    placed.words[within / 4] = {column.source, column.width};
+    placed.are_aligned = placed.are_aligned && base::starts_a_vector(column.source);
+  }
+  return placed;
+}
+
+bool are_fours(const kernels::PlacedColumns& columns) {
+  return std::all_of(columns.columns, columns.columns + columns.count,
+                     [](kernels::PlacedColumn const& column) { return column.width == 4; });
+}
+
 template <typename Key, typename Row>
 bool place(base::Queue& queue, const EmptyTable& table) {
   auto const places = static_cast<uint32_t>(table.range.places);
@@ -58,11 +79,12 @@ bool place(base::Queue& queue, const EmptyTable& table) {
       of_tiles.as<kernels::TilePlaces>(), state);
   base::check(cudaGetLastError(), "finding the places of tiles of build rows");
   if (!are_near(queue, state, tiles, slices.count)) return false;
-  auto const kernel = kernels::place_near_kernel<Key, Row>;
+  auto kernel = kernels::place_near_kernel<Key, Row, sizeof(Row) == 4>;
+  if (sizeof(Row) > 4 && are_fours(table.placed))
+    kernel = kernels::place_near_kernel<Key, Row, true>;
   base::allow_shared(queue, kernel, "asking for the shared memory of a slice of places");
   kernel<<<slices.count, kernels::kNearThreads, kernels::slice_shared_bytes(slices, sizeof(Row)),
-           stream_of(queue)>>>(steps, slices, places, keys, build.rows, table.placed,
-                               static_cast<const unsigned char*>(table.rows),
+           stream_of(queue)>>>(steps, slices, places, keys, build.rows, words_of<Row>(table),
                                of_tiles.as<const kernels::TilePlaces>(), state, table.present,
                                static_cast<Row*>(table.rows), table.has_duplicates);
   base::check(cudaGetLastError(), "placing build rows from where they lie");

@@ -253,11 +253,13 @@ class TableOf final : public ColumnTable {
         return join(queue, expected, *shared, seen_by(probe, wanted), outputs);
       }
     }
-    auto const join = words     ? (buffers ? probe_in_chunks<4, true, Row, Finder>
-                                           : probe_in_chunks<4, false, Row, Finder>)
-                      : buffers ? probe_in_chunks<0, true, Row, Finder>
-                                : probe_in_chunks<0, false, Row, Finder>;
-    return join(queue, expected, finder, seen_by(probe, wanted), outputs);
+    if constexpr (kHasPlaces) {
+      if (finder.table.is_near) {
+        return probe_by(queue, expected, kernels::FindNearPlaces<Key>{finder}, buffers,
+                        seen_by(probe, wanted), outputs);
+      }
+    }
+    return probe_by(queue, expected, finder, buffers, seen_by(probe, wanted), outputs);
   }
 
   bool asks_in_one_launch(uint64_t probe_rows) const override {
@@ -303,8 +305,20 @@ class TableOf final : public ColumnTable {
 
  private:
   using SharedFinder = kernels::FindSharedValues<Key>;
-  static constexpr bool kMayShare =
-      std::is_same_v<Finder, kernels::FindPlaces<Key>> && std::is_same_v<Row, kernels::NoRow>;
+  static constexpr bool kHasPlaces = std::is_same_v<Finder, kernels::FindPlaces<Key>>;
+  static constexpr bool kMayShare = kHasPlaces && std::is_same_v<Row, kernels::NoRow>;
+
+  template <typename Asked>
+  static std::optional<ProbedRows> probe_by(base::Queue& queue, uint64_t expected,
+                                            const Asked& asked, bool buffers, const Probe& probe,
+                                            const Outputs& outputs) {
+    auto const join = common_width(outputs) == 4
+                          ? (buffers ? probe_in_chunks<4, true, Row, Asked>
+                                     : probe_in_chunks<4, false, Row, Asked>)
+                          : (buffers ? probe_in_chunks<0, true, Row, Asked>
+                                     : probe_in_chunks<0, false, Row, Asked>);
+    return join(queue, expected, asked, probe, outputs);
+  }
 
   // Of the only build column, which is then without a source: its values are found, not its rows.
   std::optional<SharedFinder> find_in_shared(base::Queue& queue, uint64_t probe_rows,

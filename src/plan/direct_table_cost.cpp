@@ -218,11 +218,11 @@ Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
 }
 
 // From where they lie: tiles are read for each slice of their places. H200, 10^8 rows of 4 + 8
-// bytes, columns of 4, shuffled in blocks of 4096, 65536 and 131072 rows: 0.99, 1.69 and 2.39 ms,
-// where their bytes take 0.65, 1.22 and 1.86.
+// bytes, columns of 4, shuffled in blocks of 4096 and 65536 rows: 0.78 and 1.12 ms, where their
+// bytes take 0.65 and 1.22.
 Cost place_from_tiles(const JoinPlan& plan, const JoinShape& shape, const PlaceRow& row,
                       uint64_t places, const base::DeviceFacts& facts) {
-  constexpr double kSlowdown = 1.35;
+  constexpr double kSlowdown = 1.05;
   constexpr int32_t kTileLaunches = 1;
   const uint64_t keys = shape.build_rows * shape.key_width;
   const uint64_t rows = keys + shape.build_rows * row.width;
@@ -235,8 +235,9 @@ Cost place_from_tiles(const JoinPlan& plan, const JoinShape& shape, const PlaceR
 // lie or through buckets, and what a probe row reads is in L2.
 Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                       const base::DeviceFacts& facts) {
-  // H200, the probe of 10^8 x 10^8 rows shuffled in blocks of 65536, 10^6 and 4*10^6 rows of 8
-  // bytes: 1.49, 1.63 and 2.12 ms; in blocks of 65536 rows of 16 bytes 1.95.
+  // H200, the probe of 10^8 x 10^8 rows shuffled in blocks of 65536 and 5*10^5 rows of 8 bytes:
+  // 1.23 and 1.3 ms, where streams take 0.95; in blocks of 65536 rows of 16 bytes 1.9.
+  constexpr double kShuffledReads = 0.3;
   constexpr double kLargeWindow = 1.35;
   constexpr double kWideRow = 1.5;
   const PlaceRow row = place_row(plan, shape);
@@ -250,7 +251,7 @@ Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
       places > shape.build_rows + shape.build_rows / 64 ? static_cast<double>(shape.probe_rows) : 0;
   const double window = bytes_apart(plan, shape, places, shape.sample.neighbour_bits);
   const uint64_t in_cache = rounded(std::min(window, static_cast<double>(places * row.width)));
-  const double reads = kDirectReads * (row.width > 8 ? kWideRow : 1) *
+  const double reads = kShuffledReads * (row.width > 8 ? kWideRow : 1) *
                        (in_cache > kernels::kDirectSliceBytes / 4 ? kLargeWindow : 1);
   cost += probe_columns(plan, shape, 0.3 * asked, static_cast<double>(shape.pairs), in_cache, reads,
                         facts);

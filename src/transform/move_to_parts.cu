@@ -79,9 +79,6 @@ bool move_rows(base::Queue& queue, kernels::PartMove<Key> move, WithoutPlace wit
   return true;
 }
 
-// Whether vectors can be loaded of rows, wherever a thread's begin.
-bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
-
 template <typename Key>
 bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& places,
                const PlaceParts& parts, WithoutPlace without, PartedRows* moved) {
@@ -92,12 +89,12 @@ bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& pl
   move.rows = source.rows;
   move.offsets = moved->offsets.as<uint32_t>();
   move.out = moved->rows.as<uint32_t>();
-  move.are_aligned = is_aligned(source.keys);
+  move.are_aligned = base::starts_a_vector(source.keys);
   int32_t word = 0;
   for (PartColumn const& column : source.columns) {
     move.words[word] = {column.data, column.width};
     word += column.width / 4;
-    move.are_aligned = move.are_aligned && is_aligned(column.data);
+    move.are_aligned = move.are_aligned && base::starts_a_vector(column.data);
   }
   // What moves where nothing is asked for: the row's number.
   if (source.columns.empty()) move.words[0].width = 4;

@@ -146,6 +146,7 @@ struct Columns {
   bool build_numbers = true;
   bool gives_numbers = false;     // as a column, as of rows of which some were left out
   bool leaves_scattered = false;  // else they are hashed
+  size_t rows_before = 0;         // in memory, of each column
   // The plan says so, which need not be true.
   PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
   bool has_table = false;                  // also of few rows
@@ -165,16 +166,32 @@ HostColumn filled_column(size_t rows, int32_t width, uint64_t seed) {
   return column;
 }
 
+// A column on the device, with rows before its own.
+class ShiftedColumn {
+ public:
+  ShiftedColumn(base::Queue& queue, HostColumn column, size_t rows_before)
+      : skipped_(rows_before * static_cast<size_t>(column.width)) {
+    column.data.insert(column.data.begin(), skipped_, 0xa5);
+    placed_ = place(queue, column);
+  }
+  const void* data() const { return static_cast<const unsigned char*>(placed_.data) + skipped_; }
+
+ private:
+  size_t skipped_;
+  columns::DeviceColumn placed_;
+};
+
 // A side on the device, and the columns of it that are to be put out.
 class Side {
  public:
   Side(base::Queue& queue, CarriedFrom from, const std::vector<uint64_t>& keys, int32_t key_width,
-       const std::vector<int32_t>& widths, bool gives_numbers)
+       const std::vector<int32_t>& widths, const Columns& columns = {})
       : queue_(queue),
         from_(from),
         rows_(static_cast<uint32_t>(keys.size())),
-        keys_(place(queue, key_column(keys, key_width))),
+        keys_(queue, key_column(keys, key_width), columns.rows_before),
         targets_(widths.size() + 1) {
+    bool const gives_numbers = columns.gives_numbers;
     if (gives_numbers) {
       std::vector<uint32_t> numbers(keys.size());
       for (uint32_t row = 0; row < rows_; ++row) numbers[row] = number_of(row);
@@ -183,15 +200,15 @@ class Side {
     gives_numbers_ = gives_numbers;
     for (int32_t const width : widths) {
       payloads_.push_back(filled_column(keys.size(), width, 7 * payloads_.size() + keys.size()));
-      device_payloads_.push_back(place(queue, payloads_.back()));
+      device_payloads_.emplace_back(queue, payloads_.back(), columns.rows_before);
     }
   }
 
-  match::TableSide side() const { return {keys_.data, rows_}; }
+  match::TableSide side() const { return {keys_.data(), rows_}; }
 
   void add_outputs(bool numbers, std::vector<CarriedOutput>* outputs) {
     for (size_t i = 0; i < payloads_.size(); ++i) {
-      outputs->push_back({device_payloads_[i].data, payloads_[i].width, from_, &targets_[i]});
+      outputs->push_back({device_payloads_[i].data(), payloads_[i].width, from_, &targets_[i]});
     }
     if (numbers) outputs->push_back({numbers_.data(), 4, from_, &targets_.back()});
   }
@@ -224,11 +241,11 @@ class Side {
   base::Queue& queue_;
   CarriedFrom from_;
   uint32_t rows_;
-  columns::DeviceColumn keys_;
+  ShiftedColumn keys_;
   base::Buffer numbers_;
   bool gives_numbers_ = false;
   std::vector<HostColumn> payloads_;
-  std::vector<columns::DeviceColumn> device_payloads_;
+  std::vector<ShiftedColumn> device_payloads_;
   std::vector<columns::Storage> targets_;  // the last of row numbers
 };
 
@@ -271,10 +288,8 @@ Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match
 std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPair& keys,
                                    const Columns& columns = {},
                                    std::optional<uint64_t> expected_rows = std::nullopt) {
-  Side build(queue, CarriedFrom::kBuild, keys.build, keys.width, columns.build,
-             columns.gives_numbers);
-  Side probe(queue, CarriedFrom::kProbe, keys.probe, keys.width, columns.probe,
-             columns.gives_numbers);
+  Side build(queue, CarriedFrom::kBuild, keys.build, keys.width, columns.build, columns);
+  Side probe(queue, CarriedFrom::kProbe, keys.probe, keys.width, columns.probe, columns);
   std::vector<CarriedOutput> outputs;
   columns::Storage key;
   build.add_outputs(columns.build_numbers, &outputs);
@@ -707,6 +722,33 @@ TEST_F(TableColumns, OfNeighboursInManySlices) {
   }
 }
 
+// Of words, of values of 8 and 16 bytes, and of row numbers; also where vectors cannot be loaded of
+// their columns.
+TEST_F(TableColumns, OfNeighboursHaveRowsOfEveryWidth) {
+  std::vector<std::vector<int32_t>> const selections = {
+      {}, {4}, {4, 4}, {8}, {16}, {4, 4, 4}, {4, 4, 4, 4}, {8, 4}, {4, 8}, {8, 8}};
+  Sizes const sizes{1'100'003, 600'007};
+  uint64_t const places = sizes.build + sizes.build / 10;
+  for (int32_t const key_width : {4, 8}) {
+    KeySeries const series{"with gaps", 0 - places / 2, 4, places};
+    KeyPair keys(series, sizes, key_width, 0.9, 7);
+    keys.lie_in_order(key_width == 4 ? 1000 : 20'000);
+    for (std::vector<int32_t> const& build : selections) {
+      for (size_t const rows_before : {0U, 1U}) {
+        Columns columns{build, {4}};
+        columns.build_numbers = build.size() <= 1 && rows_before == 0;
+        if (build.empty() && !columns.build_numbers) continue;
+        columns.rows_before = rows_before;
+        columns.neighbours = PlacesOfNeighbours::kInFewSlices;
+        SCOPED_TRACE(trace_of(series, sizes, key_width) + ", " + std::to_string(build.size()) +
+                     " payloads, rows before " + std::to_string(rows_before));
+        expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // In one tile, in tiles next to each other, some slices apart, and in the first and the last one,
 // which is then too wide to be read where it lies. Tiles of neighbours have 1.4 slices of 132.
 TEST_F(TableColumns, OfManyNeighboursThatRepeatAreNone) {
@@ -901,8 +943,8 @@ TEST_F(TableColumns, OfFewPlacesAreLookedUp) {
       Sizes const sizes{build_rows, (1U << 22) + 37};
       SCOPED_TRACE(trace_of(series, sizes, 4));
       KeyPair const keys(series, sizes, 4, ratio, 3);
-      Side build(queue(), CarriedFrom::kBuild, keys.build, 4, {4}, false);
-      Side const probe(queue(), CarriedFrom::kProbe, keys.probe, 4, {}, false);
+      Side build(queue(), CarriedFrom::kBuild, keys.build, 4, {4});
+      Side const probe(queue(), CarriedFrom::kProbe, keys.probe, 4, {});
       std::vector<CarriedOutput> outputs;
       build.add_outputs(false, &outputs);
       auto const table = match::make_table(queue(), plan_of(Match::kDirectTable, keys.matches), 4,
