@@ -160,7 +160,7 @@ class PartitionTable {
  private:
   // Of how many keys in 100 places each is given one of its two soon.
   static constexpr uint64_t kMostOfPlaces = 45;
-  // Entries that give way, of all rows together: half as many as there are rows are usual. More
+  // Entries that give way, of all rows together: a twentieth to a seventh of them is usual. More
   // come of keys that were made to collide.
   static uint64_t most_moves(uint32_t rows) { return uint64_t{2} * rows + 256; }
 
@@ -184,9 +184,13 @@ class PartitionTable {
     auto const wanted = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
     uint32_t const for_rows = std::min(wanted, kMostBucketBits);
     if (for_rows == wanted || distinct) {
-      clear_places(pool, radix_bits, for_rows);
-      Filled const filled = fill_one_place(entry, count, distinct);
+      Filled filled = Filled::kTaken;
+      if (!keys_crowd_) {
+        clear_places(pool, radix_bits, for_rows);
+        filled = fill_one_place(entry, count, distinct);
+      }
       if (filled == Filled::kAll) return;
+      keys_crowd_ = filled == Filled::kTaken;
       bool const is_tight = count * uint64_t{100} > kMostOfPlaces << for_rows;
       uint32_t const for_two = is_tight ? for_rows + 1 : for_rows;
       if (filled == Filled::kTaken && (for_two <= kMostBucketBits || distinct)) {
@@ -202,7 +206,7 @@ class PartitionTable {
     entries_ = room<EntryOfKey>(pool, entries_block_, places * sizeof(EntryOfKey));
     longest_run_ = 1;
     view_ = {Form::kOnePlace, BucketOf(radix_bits, bits), bits, entries_, nullptr};
-    std::fill_n(entries_, places, EntryOfKey{});
+    std::memset(static_cast<void*>(entries_), 0, places * sizeof(EntryOfKey));
     // Both places of key 0 are the first one.
     of_first_place_ = 1;
     while (first_place(of_first_place_) == 0 || second_place(of_first_place_) == 0) {
@@ -242,20 +246,24 @@ class PartitionTable {
     bool all_in_first = true;
     for (uint32_t i = 0; i < count; ++i) {
       EntryOfKey entry = entry_of(i);
-      uint32_t place = first_place(entry.key);
+      uint32_t const first = first_place(entry.key);
       uint32_t const second = second_place(entry.key);
-      bool const is_there = (!is_free(place) && entries_[place].key == entry.key) ||
-                            (!is_free(second) && entries_[second].key == entry.key);
-      if (is_there && distinct) continue;
-      if (is_there || free_left == 0) return false;
+      if (entries_[first].key == entry.key || entries_[second].key == entry.key) {
+        if (distinct) continue;
+        return false;
+      }
+      if (free_left == 0) return false;
       --free_left;
+      // Without a branch: whether the first one is free nobody can predict.
+      bool const is_first_free = is_free(first);
+      uint32_t place = is_first_free ? first : second;
+      all_in_first = all_in_first && is_first_free;
       // An entry that gives way goes to the other of its places.
       for (; !is_free(place); --moves_left) {
         if (moves_left == 0) return false;
         std::swap(entry, entries_[place]);
-        uint32_t const first = first_place(entry.key);
-        place = first == place ? second_place(entry.key) : first;
-        all_in_first = false;
+        uint32_t const first_of_moved = first_place(entry.key);
+        place = first_of_moved == place ? second_place(entry.key) : first_of_moved;
       }
       entries_[place] = entry;
     }
@@ -306,7 +314,8 @@ class PartitionTable {
   base::Buffer starts_block_;
   EntryOfKey* entries_ = nullptr;
   TableView<Key> view_;
-  Key of_first_place_ = 0;  // what says that the first place is free
+  Key of_first_place_ = 0;   // what says that the first place is free
+  bool keys_crowd_ = false;  // of a partition before: one place each is not tried again
   uint32_t longest_run_ = 0;
 };
 

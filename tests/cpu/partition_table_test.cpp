@@ -131,13 +131,13 @@ TYPED_TEST(PartitionTableOf, KeysWithTheSamePlacesMakeGroups) {
   this->expect_all_found();
 }
 
-// Keys that are the edges of a tree among the places: a long path, and all others at its two ends
-// in turn, so that each makes the entries of the whole path give way. All would find a place at
-// last.
+// Keys that are the edges of a graph among the places: a path whose places are all taken, and pairs
+// of which one takes a place, and the other has that and one of the path, where each entry gives
+// way to the next, until it comes back. All would find a place at last.
 TYPED_TEST(PartitionTableOf, KeysThatMoveLongPathsMakeGroups) {
   using Key = TypeParam;
   constexpr uint32_t kBits = 14;
-  constexpr size_t kRows = 7300;
+  constexpr size_t kRows = 6000;
   constexpr size_t kPath = 235;
   constexpr int kWidth = 8 * sizeof(Key);
   auto const factor = static_cast<Key>(sizeof(Key) == 4 ? 0x9E3A75A9U : 0x9E3779B97F4A7C15U);
@@ -145,30 +145,55 @@ TYPED_TEST(PartitionTableOf, KeysThatMoveLongPathsMakeGroups) {
   for (int i = 0; i < 6; ++i) inverse *= 2 - factor * inverse;
   std::mt19937_64 draw(5);
   std::vector<bool> used(size_t{1} << kBits, false);
-  used[0] = used[1] = true;
+  std::vector<bool> on_path(size_t{1} << kBits, false);
+  used[0] = used[1] = on_path[1] = true;
   std::vector<Key> keys;
-  // A key from the place to one that no key has. Answers that.
-  auto const add = [&](uint32_t place) {
+  // A key whose first place it is, and whose second is of the path, or one that no key has. Answers
+  // that.
+  auto const add = [&](uint32_t place, bool to_path) {
     for (;;) {
       Key const product = static_cast<Key>(Key{place} << (kWidth - kBits)) |
                           static_cast<Key>(static_cast<Key>(draw()) >> kBits);
       Key key = product * inverse;
       key ^= key >> (kWidth / 2);
       uint32_t const other = cpu::second_place_of(key, kBits);
-      if (used[other]) continue;
+      if (to_path ? !on_path[other] : used[other]) continue;
       used[other] = true;
       keys.push_back(key);
       return other;
     }
   };
-  uint32_t ends[2] = {1, add(1)};
-  for (size_t i = 0; keys.size() < kPath; ++i) ends[i % 2] = add(ends[i % 2]);
-  for (size_t i = 0; keys.size() < kRows; ++i) add(ends[i % 2]);
+  uint32_t end = 1;
+  while (keys.size() < kPath) on_path[end = add(end, false)] = true;
+  add(end, true);
+  for (uint32_t place = 2; keys.size() < kRows; ++place) {
+    if (used[place]) continue;
+    used[place] = true;
+    add(place, false);
+    add(place, true);
+  }
   cpu::BucketOf const bucket_of(0, kBits);
   ASSERT_EQ(bucket_of(cpu::hash_of(keys.front())), 1U);
   this->build(keys);
   EXPECT_EQ(this->form(), cpu::Form::kGroups);
   this->expect_all_found();
+}
+
+// What keys of a table before needed says nothing of those of the next.
+TYPED_TEST(PartitionTableOf, FormsComeInAnyOrder) {
+  for (size_t const rows : {4000U, 7000U, 300U}) {
+    this->build(this->random(rows, rows));
+    EXPECT_EQ(this->form(), cpu::Form::kTwoPlaces);
+    this->expect_all_found();
+    this->build(this->dense(rows, 7));
+    EXPECT_EQ(this->form(), cpu::Form::kOnePlace);
+    this->expect_all_found();
+    std::vector<TypeParam> twice = this->random(rows, rows + 1);
+    twice.push_back(twice.front());
+    this->build(twice);
+    EXPECT_EQ(this->form(), cpu::Form::kGroups);
+    this->expect_all_found();
+  }
 }
 
 // A set keeps one entry a key, of however many rows.
