@@ -68,9 +68,9 @@ constexpr uint32_t kLeastPlacedBySlices = 1U << 18;
 constexpr uint32_t kMostPlaceSlices = 1024;
 // Where rows near each other have places near each other a block's rows are of few slices, however
 // many there are. Tiles of so many rows are read by a slice's block from where they lie, if each is
-// of so few slices on average: more, and rows that go through buckets are read less often. H200,
-// 10^8 rows of 4 + 8 bytes shuffled in blocks of 4096, 65536 and 131072 rows (1.3, 3.3 and 5.6
-// slices a tile): 0.83, 1.53 and 2.23 ms, through buckets 1.76; of 4 + 4 bytes 0.60 (2.2) and 1.3.
+// of so few slices on average. H200, 10^8 rows of 4 + 8 bytes shuffled in blocks of 4096 and 65536
+// rows (1.3 and 3.3 slices): 0.64 and 0.98 ms, through buckets 1.76. Of 5.6 slices those take 0.37
+// less than through buckets, but rows of 4 + 4 bytes 0.2 to 0.35 more, of 8 + 16 bytes 0.6 to 0.8.
 constexpr uint32_t kMostNearSlices = 8192;
 constexpr uint32_t kNearTile = 8192;
 constexpr uint32_t kMostNearVisits = 4;

@@ -30,7 +30,7 @@ struct CarriedCounters {
   unsigned long long alone_of_build;
   unsigned long long alone_of_probe;
   // From here on: of one launch, 0 at its start.
-  unsigned long long taken;  // units beyond the first of each block
+  unsigned long long taken;  // units or turns beyond each block's first
   unsigned long long left;   // not 0: partitions were left, and are told by left[]
 };
 

@@ -80,8 +80,7 @@ bool place(base::Queue& queue, const EmptyTable& table) {
   base::check(cudaGetLastError(), "finding the places of tiles of build rows");
   if (!are_near(queue, state, tiles, slices.count)) return false;
   auto kernel = kernels::place_near_kernel<Key, Row, sizeof(Row) == 4>;
-  if (sizeof(Row) > 4 && are_fours(table.placed))
-    kernel = kernels::place_near_kernel<Key, Row, true>;
+  if (are_fours(table.placed)) kernel = kernels::place_near_kernel<Key, Row, true>;
   base::allow_shared(queue, kernel, "asking for the shared memory of a slice of places");
   kernel<<<slices.count, kernels::kNearThreads, kernels::slice_shared_bytes(slices, sizeof(Row)),
            stream_of(queue)>>>(steps, slices, places, keys, build.rows, words_of<Row>(table),

@@ -101,8 +101,10 @@ void expect_rows_of_all(base::Queue& queue, Match match, Key stride) {
         {PlacesOfNeighbours::kInFewSlices, RowsOfKey::kAnyOfMany}}) {
     for (double const heavy : {kEven, 0.0, 0.7}) {
       for (bool const in_order : {false, true}) {
-        // Few build rows, few probe rows, more of both than keys, as many rows as keys.
+        // Few build rows, few probe rows, more of both than keys, as many rows as keys; more probe
+        // rows than one launch looks up by itself.
         for (auto const& [build, probe, keys] : {std::tuple{1000U, 700'000U, 900U},
+                                                 {50'000U, 1'055'000U, 40'000U},
                                                  {300'000U, 5000U, 100'000U},
                                                  {900'000U, 300'000U, 70'000U},
                                                  {400'000U, 400'000U, 400'000U}}) {

@@ -722,6 +722,12 @@ TEST_F(TableColumns, OfNeighboursInManySlices) {
   }
 }
 
+std::string words_of(const std::vector<int32_t>& widths) {
+  std::string words;
+  for (int32_t const width : widths) words += " " + std::to_string(width);
+  return words;
+}
+
 // Of words, of values of 8 and 16 bytes, and of row numbers; also where vectors cannot be loaded of
 // their columns.
 TEST_F(TableColumns, OfNeighboursHaveRowsOfEveryWidth) {
@@ -732,18 +738,47 @@ TEST_F(TableColumns, OfNeighboursHaveRowsOfEveryWidth) {
   for (int32_t const key_width : {4, 8}) {
     KeySeries const series{"with gaps", 0 - places / 2, 4, places};
     KeyPair keys(series, sizes, key_width, 0.9, 7);
-    keys.lie_in_order(key_width == 4 ? 1000 : 20'000);
+    keys.lie_in_order(key_width == 4 ? 1000 : 9000);
     for (std::vector<int32_t> const& build : selections) {
-      for (size_t const rows_before : {0U, 1U}) {
-        Columns columns{build, {4}};
-        columns.build_numbers = build.size() <= 1 && rows_before == 0;
-        if (build.empty() && !columns.build_numbers) continue;
-        columns.rows_before = rows_before;
-        columns.neighbours = PlacesOfNeighbours::kInFewSlices;
-        SCOPED_TRACE(trace_of(series, sizes, key_width) + ", " + std::to_string(build.size()) +
-                     " payloads, rows before " + std::to_string(rows_before));
-        expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
-        if (HasFailure()) return;
+      for (bool const numbers : {false, true}) {
+        if (build.empty() && !numbers) continue;
+        for (size_t const rows_before : {0U, 1U}) {
+          Columns columns{build, {4}};
+          columns.build_numbers = numbers;
+          columns.rows_before = rows_before;
+          columns.neighbours = PlacesOfNeighbours::kInFewSlices;
+          SCOPED_TRACE(trace_of(series, sizes, key_width) + ", widths" + words_of(build) +
+                       (numbers ? " and the build row" : "") + ", rows before " +
+                       std::to_string(rows_before));
+          expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
+                       Match::kDirectTable);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// More probe rows than one launch looks up by itself, of which nearly all or few match: they are
+// asked in turn.
+TEST_F(TableColumns, OfNeighboursAreAskedInTurn) {
+  std::vector<Columns> const selections = {{{4}, {4}}, {{4, 4}, {4}}, {{8, 4}, {8}}, {{1}, {2}}};
+  Sizes const sizes{1'200'007, 2'100'077};
+  for (int32_t const key_width : {4, 8}) {
+    for (double const match : {0.95, 0.3}) {
+      KeySeries const series{"with gaps", 0 - uint64_t{sizes.build}, 1, 2 * uint64_t{sizes.build}};
+      KeyPair keys(series, sizes, key_width, match, 11);
+      keys.lie_in_order(9000);
+      for (Columns columns : selections) {
+        columns.build_numbers = columns.build.size() == 1;
+        for (PlacesOfNeighbours const neighbours : kAllNeighbours) {
+          columns.neighbours = neighbours;
+          SCOPED_TRACE(trace_of(series, sizes, key_width) + ", widths" + words_of(columns.build) +
+                       ", match " + std::to_string(match));
+          expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
+                       Match::kDirectTable);
+          if (HasFailure()) return;
+        }
       }
     }
   }
