@@ -26,11 +26,13 @@ struct KeptKeys::KeptValues {
 
 namespace {
 
-// Of dictionaries and runs a value that is named, too.
+// Of dictionaries and runs a value that is named, too, and of runs of positions in a dictionary
+// these.
 bool may_be_null(const ColumnView& column) {
-  return column.validity != nullptr || column.layout == columns::Layout::kNulls ||
-         keys::values_of(column).validity != nullptr ||
-         keys::values_of(column).layout == columns::Layout::kNulls;
+  if (column.validity != nullptr || column.layout == columns::Layout::kNulls) return true;
+  bool const names_values =
+      column.layout == columns::Layout::kIndices || column.layout == columns::Layout::kRuns;
+  return names_values && may_be_null(*column.parts->values);
 }
 
 // What stands for one pair of the caller's keys.

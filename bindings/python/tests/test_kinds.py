@@ -391,3 +391,19 @@ def test_text_of_one_side_comes_back_with_every_chunk(context, device):
         assert sorted(found["a"].to_pylist()) == sorted(
             f"text {i % 1500}" for i in range(4000) if i % 1500 < 1000
         )
+
+
+def test_marks_of_nulls_that_are_equal_in_runs_of_a_dictionary(context):
+    words = pa.array(["a", None, "b"]).dictionary_encode()
+    left = pa.table(
+        {"n": pa.array([1, 1, 2]), "word": pa.RunEndEncodedArray.from_arrays([1, 2, 3], words)}
+    )
+    for word, is_in in (("c", False), ("a", True)):
+        right = pa.table({"m": [1], "text": [word]})
+        found = gpujoin.join(
+            *(left, right, ["n", "word"], ["m", "text"]),
+            how="right_mark",
+            null_equal=["word"],
+            context=context,
+        )
+        assert found.to_table().column(-1).to_pylist() == [is_in]
