@@ -160,19 +160,7 @@ struct NearRows {
   __device__ __forceinline__ void load_all(const Key* all_keys, const PlacedWords<Row>& columns,
                                            uint32_t own, uint32_t rows) {
     load_values<kVectors>(all_keys, own, rows, keys);
-    if constexpr (kFours) {
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) {
-        if (columns.words[w].column == nullptr) {
-#pragma unroll
-          for (int item = 0; item < kItems; ++item) words[w][item] = own + item;
-        } else {
-          load_values<kVectors>(columns.words[w].column, own, rows, words[w]);
-        }
-      }
-    } else {
-      load_words<kVectors>(columns.words, own, rows, words);
-    }
+    load_words<kVectors, kFours>(columns.words, own, rows, words);
   }
 };
 

@@ -25,6 +25,7 @@
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
 #include "kernels/match/lane_rows.cuh"
+#include "kernels/match/work_units.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -268,7 +269,7 @@ __device__ __forceinline__ void each_batch_in_turn(const TableJoin<typename Find
                                                    Function function) {
   constexpr uint32_t kBatch = 32 * kItems;
   __shared__ BatchTurns turns;
-  uint32_t const batches = join.probe_rows / kBatch + (join.probe_rows % kBatch != 0 ? 1 : 0);
+  uint32_t const batches = parts_of(join.probe_rows, kBatch);
   if (threadIdx.x == 0) turns.start(uint64_t{batches} * finder.slices);
   block_sync();
   uint32_t slice = 0;

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 
-#include "kernels/match/place_parts.hpp"
-
 namespace gpujoin::kernels {
 
 // kValues values side by side, loaded at once.
@@ -58,16 +56,17 @@ struct PartWord {
   int32_t width;       // 0: the column is that of a word before, or there is none
 };
 
-template <bool kVectors, int kMost, int kWords, int kItems>
+// kFours: no column is wider than a word. Of no column it is the row's number then, too.
+template <bool kVectors, bool kFours = false, int kMost, int kWords, int kItems>
 __device__ __forceinline__ void load_words(const PartWord (&from)[kMost], uint64_t first,
                                            uint64_t rows, uint32_t (&words)[kWords][kItems]) {
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
-    if (from[w].width == 0) continue;
+    if (!kFours && from[w].width == 0) continue;
     if (from[w].column == nullptr) {
 #pragma unroll
       for (int i = 0; i < kItems; ++i) words[w][i] = static_cast<uint32_t>(first) + i;
-    } else if (from[w].width == 4) {
+    } else if (kFours || from[w].width == 4) {
       load_values<kVectors>(from[w].column, first, rows, words[w]);
     } else if (kWords == 4 && from[w].width == 16) {
       uint4 values[kItems];

@@ -255,11 +255,11 @@ class TableOf final : public ColumnTable {
     }
     if constexpr (kHasPlaces) {
       if (finder.table.is_near) {
-        return probe_by(queue, expected, kernels::FindNearPlaces<Key>{finder}, buffers,
+        return probe_by(queue, expected, kernels::FindNearPlaces<Key>{finder}, words, buffers,
                         seen_by(probe, wanted), outputs);
       }
     }
-    return probe_by(queue, expected, finder, buffers, seen_by(probe, wanted), outputs);
+    return probe_by(queue, expected, finder, words, buffers, seen_by(probe, wanted), outputs);
   }
 
   bool asks_in_one_launch(uint64_t probe_rows) const override {
@@ -310,13 +310,12 @@ class TableOf final : public ColumnTable {
 
   template <typename Asked>
   static std::optional<ProbedRows> probe_by(base::Queue& queue, uint64_t expected,
-                                            const Asked& asked, bool buffers, const Probe& probe,
-                                            const Outputs& outputs) {
-    auto const join = common_width(outputs) == 4
-                          ? (buffers ? probe_in_chunks<4, true, Row, Asked>
-                                     : probe_in_chunks<4, false, Row, Asked>)
-                          : (buffers ? probe_in_chunks<0, true, Row, Asked>
-                                     : probe_in_chunks<0, false, Row, Asked>);
+                                            const Asked& asked, bool words, bool buffers,
+                                            const Probe& probe, const Outputs& outputs) {
+    auto const join = words     ? (buffers ? probe_in_chunks<4, true, Row, Asked>
+                                           : probe_in_chunks<4, false, Row, Asked>)
+                      : buffers ? probe_in_chunks<0, true, Row, Asked>
+                                : probe_in_chunks<0, false, Row, Asked>;
     return join(queue, expected, asked, probe, outputs);
   }
 
