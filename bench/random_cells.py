@@ -140,12 +140,16 @@ def text_of(words):
 
 
 def measure(bench, cells, plans, calls):
-    """What was measured by cell and plan, what failed, and the run's context."""
-    arguments = [str(bench.resolve()), f"--calls={calls}", *plan_arguments(plans)]
-    for name, words in cells.items():
-        arguments.append(f"--cell={name}:{text_of(words)}")
-    names = "|".join(map(escaped, cells))
-    arguments.append(f"--benchmark_filter=cell/({names})/({'|'.join(map(escaped, plans))})/")
+    """What was measured by cell and plan, what failed, and the run's context.
+
+    plans  of each cell, by its name
+    """
+    named = sorted({plan for each in plans.values() for plan in each})
+    arguments = [str(bench.resolve()), f"--calls={calls}", *plan_arguments(named)]
+    for name in plans:
+        arguments.append(f"--cell={name}:{text_of(cells[name])}")
+    wanted = (f"{name}/({'|'.join(map(escaped, each))})" for name, each in plans.items())
+    arguments.append(f"--benchmark_filter=cell/({'|'.join(wanted)})/")
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "run.json"
         arguments += [f"--benchmark_out={output}", "--benchmark_out_format=json"]
@@ -180,18 +184,18 @@ def behind(times):
     return times["AUTO"]["ms"] / times[best_of(times)]["ms"] - 1
 
 
-def again(bench, words, name, times, rounds):
+def measure_again(bench, cells, times, rounds):
     """AUTO and the best of the others in turns: their medians take the place of the first."""
-    plans = ["AUTO", best_of(times)]
-    found = {plan: [] for plan in plans}
-    for _ in range(rounds):
-        for plan in plans:
-            measured, _, _ = measure(bench, {name: words}, [plan], 7)
+    plans = {name: ["AUTO", best_of(times[name])] for name in times}
+    found = {(name, plan): [] for name in plans for plan in plans[name]}
+    for _ in range(rounds if plans else 0):
+        measured, _, _ = measure(bench, cells, plans, 7)
+        for name, plan in found:
             if plan in measured.get(name, {}):
-                found[plan].append(measured[name][plan]["ms"])
-    for plan, each in found.items():
+                found[name, plan].append(measured[name][plan]["ms"])
+    for (name, plan), each in found.items():
         if each:
-            times[plan]["ms"] = statistics.median(each)
+            times[name][plan]["ms"] = statistics.median(each)
 
 
 def line_of(name, words, times, copy_gbps):
@@ -229,11 +233,11 @@ def main():
     options = parser.parse_args()
     cells = draw_cells(options.seed, options.count)
     plans = ["AUTO", *(f"{name}@{side}" for name in PLANS for side in ("left", "right"))]
-    times, wrong, context = measure(options.bench, cells, plans, options.calls)
+    every = dict.fromkeys(cells, plans)
+    times, wrong, context = measure(options.bench, cells, every, options.calls)
     judged = {name: each for name, each in times.items() if "AUTO" in each and len(each) > 1}
-    for name, each in judged.items():
-        if behind(each) > TOLERANCE:
-            again(options.bench, cells[name], name, each, options.rounds)
+    late = {name: each for name, each in judged.items() if behind(each) > TOLERANCE}
+    measure_again(options.bench, cells, late, options.rounds)
     ordered = sorted(judged, key=lambda name: -behind(judged[name]))
     for name in ordered:
         print(line_of(name, cells[name], judged[name], float(context["copy_GBps"])))

@@ -25,13 +25,13 @@ constexpr int kStreamItems = 4;
 constexpr int kStreamTile = kStreamThreads * kStreamItems;
 constexpr int kRangeBlocksPerSm = 8;  // that look at the keys
 
-// Key sample. One block draws a side's keys. One sums, with few threads: each of its warps takes
-// 160 shuffles. The scan has a filter and two counters a key, 64 KB; its threads load so many bytes
-// at a time.
+// Key sample. Blocks draw the keys of a side. One sums, with few threads: each of its warps takes
+// 160 shuffles. The scan has a filter, two counters a key and what its warps gather, 72 KB; threads
+// load so many bytes at a time, for which three blocks on a multiprocessor have no registers.
 constexpr int kSampleDrawThreads = 1024;
 constexpr int kSampleSumThreads = 256;
 constexpr int kSampleThreads = 512;
-constexpr int kSampleBlocksPerSm = 3;
+constexpr int kSampleBlocksPerSm = 2;
 constexpr int kSampleItemBytes = 32;
 // Its count of hot keys has the filter alone, 32 KB, and rows of few keys.
 constexpr int kSampleHotThreads = 512;

@@ -1,7 +1,7 @@
 // count_hot.cuh: the rows of both sides that have the hot keys of the build side
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
-// In       keys[rows] Key of both sides, with validity bits; hot keys and table of sample_keys.cuh,
+// In       keys[rows] Key of both sides, with validity bits; hot keys and table of draw_sample.cuh,
 //          rows of count_sample.cuh
 // Out      findings.hot; rows of sampled keys that are hot are 0 then
 // Needs    Rule: kMostHotKeys, sample_filter_bits(key), ... of src/plan/sample_rule.hpp
@@ -18,7 +18,7 @@
 
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
-#include "kernels/sample/sample_keys.cuh"
+#include "kernels/sample/sample_buffers.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -43,7 +43,7 @@ struct SharedHotKeys {
   uint32_t slots[Rule::kHotSlots];  // numbers of keys, or kNoHotKey
 
   __device__ static uint32_t slot_of(Key key) {
-    return Rule::sample_slot(key) & (Rule::kHotSlots - 1);
+    return Rule::sample_hash(key) & (Rule::kHotSlots - 1);
   }
   __device__ void insert(Key key, uint32_t number) {
     keys[number] = key;
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
   let_next_kernel_start();
   await_last_kernel();
   HotKeyTable<Rule, Key>& found = sample->hot;
-  uint32_t const count = found.count;
+  uint32_t const count = found.count();
   if (count == 0) return;
   auto* const vectors = reinterpret_cast<uint4*>(dynamic_shared);
   for (int i = threadIdx.x; i < Rule::kFilterWords / 4; i += kSampleHotThreads) vectors[i] = {};
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
   }
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < count; i += kSampleHotThreads) {
-    Key const key = found.keys[i];
+    Key const key = found.key(i);
     auto const bits = Rule::sample_filter_bits(key);
     atomicOr(&filter[bits.word], bits.mask());
     hot.insert(key, i);
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
     // Past the first-level cache, which may hold what was there before.
     int64_t const build_rows = __ldcg(&found.build_rows[i]);
     int64_t const probe_rows = __ldcg(&found.probe_rows[i]);
-    int32_t const position = drawn_position(sample->table, found.keys[i]);
+    int32_t const position = drawn_position(sample->table, found.key(i));
     HotKeys key;
     key.keys = 1;
     if (position >= 0) {

@@ -2,15 +2,16 @@
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
 // In       keys[rows] Key of the build side, with validity bits; table and filter of
-//          sample_keys.cuh
+//          draw_sample.cuh
 // Out      rows, tiles, bounds, within += those of a part of the build side
-// Needs    Rule: Slices, sample_slot(key), ... of src/plan/sample_rule.hpp
+// Needs    Rule: Slices, sample_hash(key), ... of src/plan/sample_rule.hpp
 // Launch   a grid that fills the device, kSampleThreads each, count_sample_shared<Rule>() dynamic
 //          shared, dependent
 // Moves    |Key| a build row of scanned tiles, + a bit of validity; the filter and the table from
 //          L2
 // Shared   the filter, two counters a sampled key: a key that fills the build side would queue up
-//          on a global one
+//          on a global one; the keys that a warp is to look up, which would wait for the table
+//          one by one, for 2 us each
 #pragma once
 
 #include <cstdint>
@@ -18,20 +19,25 @@
 
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
-#include "kernels/sample/sample_keys.cuh"
+#include "kernels/sample/ready_flag.cuh"
+#include "kernels/sample/sample_buffers.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
 
-template <typename Rule>
-constexpr uint32_t count_sample_shared() {
-  return (Rule::kFilterWords + 2 * Rule::kPositions) * sizeof(uint32_t);
-}
-
-// Resident blocks, by which the compiler limits registers: with as many for keys of 8 bytes it
-// spills.
+// Keys of a warp that passed the filter, until there are as many as lanes.
 template <typename Key>
-constexpr int kCountSampleBlocks = sizeof(Key) <= 4 ? kSampleBlocksPerSm : kSampleBlocksPerSm - 1;
+struct PassedKeys {
+  static constexpr uint32_t kMost = 2 * 32;
+  Key keys[kMost];
+  uint32_t tiles[kMost];
+};
+
+template <typename Rule, typename Key>
+constexpr uint32_t count_sample_shared() {
+  return (Rule::kFilterWords + 2 * Rule::kPositions) * sizeof(uint32_t) +
+         kSampleThreads / 32 * sizeof(PassedKeys<Key>);
+}
 
 // Of a key, the first two tiles that had it, each plus one, in a half of a word; all bits set: more
 // had it. Tiles may come in any order, so that the warps of a block need not wait for each other
@@ -92,7 +98,7 @@ __device__ uint32_t look_at_keys(const Key (&keys)[kItems], uint32_t valid, cons
 // Each warp reads slices of its own in each tile of its block, and the next ones before it looks at
 // those it has.
 template <typename Rule, typename Key>
-__global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
+__global__ void __launch_bounds__(kSampleThreads, kSampleBlocksPerSm)
     count_sample_kernel(SampledColumn<Key> column, typename Rule::Slices tiling,
                         SampleBuffers<Rule, Key>* __restrict__ sample) {
   constexpr int kItems = kSampleItemBytes / sizeof(Key);
@@ -106,6 +112,8 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   auto* const filter = reinterpret_cast<uint32_t*>(dynamic_shared);
   uint32_t* const rows = filter + Rule::kFilterWords;
   uint32_t* const tiles = rows + Rule::kPositions;
+  auto& passed_keys =
+      reinterpret_cast<PassedKeys<Key>*>(tiles + Rule::kPositions)[threadIdx.x / 32];
   const SampleTable<Rule, Key>& table = sample->table;
 
   let_next_kernel_start();
@@ -150,19 +158,25 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   for (int first = 0; first < kCounterParts; first += kSampleThreads) {
     shared[kFilterParts + first + threadIdx.x] = {};
   }
-  await_last_kernel();
+  if (threadIdx.x == 0) await_ready(&sample->has_filter);
+  __syncthreads();
 #pragma unroll
   for (int first = 0; first < kFilterParts; first += kSampleThreads) {
     shared[first + threadIdx.x] = made[first + threadIdx.x];
   }
-  auto const& probe_bounds = sample->findings.probe.bounds;
-  SampledBounds<Key> probe;
-  if (probe_bounds.low <= probe_bounds.high) {
-    probe.low = static_cast<typename SampledBounds<Key>::Signed>(probe_bounds.low);
-    probe.high = static_cast<typename SampledBounds<Key>::Signed>(probe_bounds.high);
-  }
+  SampledBounds<Key> const probe = sample->probe_bounds;
   __syncthreads();
 
+  uint32_t waiting = 0;  // keys of the warp
+  // The first of them, as many as lanes at most. All lanes.
+  auto const look_up = [&](uint32_t count) {
+    if (lane < kSampleParts) await_ready(&sample->has_table[lane]);
+    __syncwarp();
+    int32_t const position = lane < count ? drawn_position(table, passed_keys.keys[lane]) : -1;
+    if (position < 0) return;
+    atomicAdd(&rows[position], 1U);
+    add_tile(&tiles[position], passed_keys.tiles[lane]);
+  };
   ScannedKeys<Key> scanned;
   for (uint32_t slice = 0; slice < slice_count; slice += kSlices) {
     Key keys[kItems];
@@ -183,17 +197,31 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     if (slice + kSlices < slice_count) load(slice + kSlices);
     uint32_t passed = all ? look_at_keys<Rule, true>(keys, valid, filter, probe, scanned)
                           : look_at_keys<Rule, false>(keys, valid, filter, probe, scanned);
-    // Lanes look up together whatever key of theirs it is.
-    while (passed != 0) {
-      int const item = __ffs(static_cast<int>(passed)) - 1;
-      passed &= passed - 1;
-      Key const key = key_of_item(keys, item);
-      int32_t const position = drawn_position(table, key);
-      if (position < 0) continue;
-      atomicAdd(&rows[position], 1U);
-      add_tile(&tiles[position], tile_of(slice));
+    // Lanes give whatever key of theirs it is.
+    uint32_t giving = 0;
+    while ((giving = __ballot_sync(0xffffffffU, passed != 0)) != 0) {
+      if (passed != 0) {
+        int const item = __ffs(static_cast<int>(passed)) - 1;
+        passed &= passed - 1;
+        uint32_t const at = waiting + __popc(giving & ((1U << lane) - 1));
+        passed_keys.keys[at] = key_of_item(keys, item);
+        passed_keys.tiles[at] = tile_of(slice);
+      }
+      waiting += __popc(giving);
+      __syncwarp();
+      if (waiting < 32) continue;
+      look_up(32);
+      __syncwarp();
+      waiting -= 32;
+      Key const kept = passed_keys.keys[32 + lane];
+      uint32_t const kept_tile = passed_keys.tiles[32 + lane];
+      passed_keys.keys[lane] = kept;
+      passed_keys.tiles[lane] = kept_tile;
+      __syncwarp();
     }
   }
+  look_up(waiting);
+  await_last_kernel();  // what it starts, the counts below, and what is told with them
   block_sync();
 
   scanned = Reduce(storage).Reduce(scanned, AddSums());

@@ -87,7 +87,7 @@ struct CudaQueue {
 
 constexpr uint64_t kReadbackBytes = 64 * 1024;
 constexpr uint64_t kZeroedBytes = 256 * 1024;   // a count of each of 2^16 partitions
-constexpr uint64_t kCounterBytes = 176 * 1024;  // a key sample's table, filter and counters
+constexpr uint64_t kCounterBytes = 192 * 1024;  // a key sample's table, filter and counters
 
 // The zeroed counters, for kernels of which the last leaves them 0 again: nobody waits for a
 // clearing before the first. Where one was not launched the next who asks for them clears them.

@@ -100,7 +100,7 @@ class SampleTable {
  private:
   // Where the key is, or else the empty slot where it belongs.
   uint32_t slot_of(uint64_t key) const {
-    uint32_t slot = sample_slot(key);
+    uint32_t slot = sample_hash(key) & static_cast<uint32_t>(kSampleSlots - 1);
     while (slots_[slot] >= 0 && keys_[static_cast<size_t>(slots_[slot])] != key) {
       slot = (slot + 1) & static_cast<uint32_t>(kSampleSlots - 1);
     }

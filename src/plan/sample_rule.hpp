@@ -198,10 +198,8 @@ GPUJOIN_PLAN_RULE int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
   return probe_rows != 0 && build_rows > kMost / probe_rows ? kMost : build_rows * probe_rows;
 }
 
-// The table's first slot for a key.
-GPUJOIN_PLAN_RULE uint32_t sample_slot(uint64_t key) {
-  return static_cast<uint32_t>(mix64(key)) & static_cast<uint32_t>(kSampleSlots - 1);
-}
+// Where tables look for a key, modulo their slots.
+GPUJOIN_PLAN_RULE uint32_t sample_hash(uint64_t key) { return static_cast<uint32_t>(mix64(key)); }
 
 // The key's place in the filter: the word from the upper 13 bits, two bits of it from those below.
 // Every build row pays for this one, so it is a multiplication of 32 bits, not mix64: a filter that

@@ -3,7 +3,8 @@
 
 #include "kernels/sample/count_hot.cuh"
 #include "kernels/sample/count_sample.cuh"
-#include "kernels/sample/sample_keys.cuh"
+#include "kernels/sample/draw_sample.cuh"
+#include "kernels/sample/sum_sample.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/plan/sample_findings.hpp"
@@ -27,7 +28,6 @@ struct Rule {
   using HotKeys = plan::HotKeys;
   using Slices = plan::SampleSlices;
   static constexpr int32_t kPositions = plan::kSamplePositions;
-  static constexpr int32_t kSlots = plan::kSampleSlots;
   static constexpr int32_t kFilterWords = plan::kSampleFilterWords;
   static constexpr uint32_t kSliceRows = plan::kSampleSliceRows;
   static constexpr uint32_t kTileSlices = plan::kSampleTileSlices;
@@ -50,7 +50,7 @@ struct Rule {
   __device__ static int32_t distance_bits(int64_t one, int64_t other) {
     return plan::distance_bits(one, other);
   }
-  __device__ static uint32_t sample_slot(uint64_t key) { return plan::sample_slot(key); }
+  __device__ static uint32_t sample_hash(uint64_t key) { return plan::sample_hash(key); }
   __device__ static int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
     return plan::hot_pairs(build_rows, probe_rows);
   }
@@ -76,21 +76,24 @@ plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> b
   cudaStream_t const stream = stream_of(queue);
 
   auto const draw = kernels::draw_sample_kernel<Rule, Key>;
-  constexpr uint32_t kTableBytes = sizeof(kernels::SampleTable<Rule, Key>);
+  constexpr uint32_t kTableBytes = sizeof(kernels::SharedSample<Rule, Key>);
   base::allow_shared(queue, draw, kAskingForShared);
-  draw<<<3, kernels::kSampleDrawThreads, kTableBytes, stream>>>(build, probe, sample);
+  draw<<<kernels::kSampleDrawBlocks, kernels::kSampleDrawThreads, kTableBytes, stream>>>(
+      build, probe, sample);
   check(cudaGetLastError(), "drawing a key sample");
 
   bool const counts = effort == plan::SampleEffort::kCounted;
   auto const tiles = static_cast<uint32_t>(plan::sample_tiles(build.rows));
   if (counts && tiles != 0) {
     auto const count = kernels::count_sample_kernel<Rule, Key>;
-    constexpr uint32_t kShared = kernels::count_sample_shared<Rule>();
+    constexpr uint32_t kShared = kernels::count_sample_shared<Rule, Key>();
     uint32_t const resident =
         base::resident_blocks(queue, count, kernels::kSampleThreads, kShared, kAskingForShared);
-    base::launch_dependent(queue, count, std::min(tiles, resident), kernels::kSampleThreads,
-                           kShared, "counting sampled keys", build, plan::SampleSlices(build.rows),
-                           sample);
+    // It runs beside the draw, whose blocks leave no room for others on their multiprocessors.
+    auto const sms = static_cast<uint32_t>(queue.context.facts.sm_count);
+    uint32_t const beside = resident / sms * (sms - std::min(kernels::kSampleDrawBlocks, sms - 1));
+    base::launch_dependent(queue, count, std::min(tiles, beside), kernels::kSampleThreads, kShared,
+                           "counting sampled keys", build, plan::SampleSlices(build.rows), sample);
   }
   if (plan::may_count_hot_keys(build.rows, probe.rows)) {
     auto const count = kernels::count_hot_kernel<Rule, Key>;
@@ -107,8 +110,8 @@ plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> b
   static_assert(sizeof(Answer) <= base::kReadbackBytes);
   auto* const answer = reinterpret_cast<Answer*>(base::start_answer(queue));
   base::launch_dependent(queue, kernels::sum_sample_kernel<Rule, Key>, 1,
-                         kernels::kSampleSumThreads, 0, "summing up a key sample", sample, counts,
-                         answer);
+                         kernels::kSampleSumThreads, 0, "summing up a key sample", sample,
+                         build.rows, probe.rows, counts, answer);
   base::await_answer(queue);
 
   plan::SampleFindings const& read = answer->content;

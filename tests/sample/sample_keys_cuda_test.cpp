@@ -225,6 +225,19 @@ TEST_F(SampleKeys, NoKeyValueIsReserved) {
   }
 }
 
+// The device's table has four parts, of which one has all keys here, and no place is free.
+TEST_F(SampleKeys, AllKeysMayBeOfOnePart) {
+  for (int32_t width : {4, 8}) {
+    std::vector<uint64_t> keys;
+    for (uint64_t key = 1; keys.size() < 60'000; key += stride_of(width)) {
+      if (plan::sample_hash(key) % 4 == 3) keys.push_back(key);
+    }
+    std::vector<uint64_t> const drawn(keys.begin(), keys.begin() + plan::kSamplePositions);
+    expect_reference(queue(), make_side(keys, width), make_side(drawn, width));
+    expect_reference(queue(), make_side(drawn, width), make_side(keys, width));
+  }
+}
+
 TEST_F(SampleKeys, OrderKeysAsSignedIntegers) {
   for (int32_t width : {4, 8}) {
     std::vector<uint64_t> keys = random_keys(9000, 1000, 1, 5);
