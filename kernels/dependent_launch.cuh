@@ -14,8 +14,8 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
-// Until the kernel before is done. What it wrote, and what it may still read, is untouchable
-// before.
+// Until the kernel before is done, and all before it, who waited here on every path. What it wrote
+// or may still read is untouchable before, but for what flags tell (sample/ready_flag.cuh).
 __device__ __forceinline__ void await_last_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();

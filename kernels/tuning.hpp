@@ -25,9 +25,9 @@ constexpr int kStreamItems = 4;
 constexpr int kStreamTile = kStreamThreads * kStreamItems;
 constexpr int kRangeBlocksPerSm = 8;  // that look at the keys
 
-// Key sample. Blocks draw the keys of a side. One sums, with few threads: each of its warps takes
-// 160 shuffles. The scan has a filter, two counters a key and what its warps gather, 72 KB; threads
-// load so many bytes at a time, for which three blocks on a multiprocessor have no registers.
+// Key sample. One block sums, with few threads: each of its warps takes 160 shuffles. The scan has
+// a filter, two counters a key and what its warps gather, 72 and 76 KB of keys of 4 and 8 bytes;
+// its threads load so many bytes at a time, for which three blocks would have too few registers.
 constexpr int kSampleDrawThreads = 1024;
 constexpr int kSampleSumThreads = 256;
 constexpr int kSampleThreads = 512;

@@ -5,8 +5,8 @@
 //          draw_sample.cuh
 // Out      rows, tiles, bounds, within += those of a part of the build side
 // Needs    Rule: Slices, sample_hash(key), ... of src/plan/sample_rule.hpp
-// Launch   a grid that fills the device, kSampleThreads each, count_sample_shared<Rule>() dynamic
-//          shared, dependent
+// Launch   a grid that fills the device beside the draw, kSampleThreads each,
+//          count_sample_shared<Rule, Key>() dynamic shared, dependent
 // Moves    |Key| a build row of scanned tiles, + a bit of validity; the filter and the table from
 //          L2
 // Shared   the filter, two counters a sampled key: a key that fills the build side would queue up
@@ -100,7 +100,7 @@ __device__ uint32_t look_at_keys(const Key (&keys)[kItems], uint32_t valid, cons
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleThreads, kSampleBlocksPerSm)
     count_sample_kernel(SampledColumn<Key> column, typename Rule::Slices tiling,
-                        SampleBuffers<Rule, Key>* __restrict__ sample) {
+                        SampleBuffers<Rule, Key>* sample, const SampleFlags* flags) {
   constexpr int kItems = kSampleItemBytes / sizeof(Key);
   constexpr int kSliceItems = Rule::kSliceRows / 32;
   constexpr uint32_t kSlices = kItems / kSliceItems;  // that a warp reads at once
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kSampleThreads, kSampleBlocksPerSm)
   for (int first = 0; first < kCounterParts; first += kSampleThreads) {
     shared[kFilterParts + first + threadIdx.x] = {};
   }
-  if (threadIdx.x == 0) await_ready(&sample->has_filter);
+  if (threadIdx.x == 0) await_ready(&flags->has_filter);
   __syncthreads();
 #pragma unroll
   for (int first = 0; first < kFilterParts; first += kSampleThreads) {
@@ -167,10 +167,12 @@ __global__ void __launch_bounds__(kSampleThreads, kSampleBlocksPerSm)
   SampledBounds<Key> const probe = sample->probe_bounds;
   __syncthreads();
 
+  bool has_table = false;
   uint32_t waiting = 0;  // keys of the warp
   // The first of them, as many as lanes at most. All lanes.
   auto const look_up = [&](uint32_t count) {
-    if (lane < kSampleParts) await_ready(&sample->has_table[lane]);
+    if (!has_table && lane < kSampleParts) await_ready(&flags->has_table[lane]);
+    has_table = true;
     __syncwarp();
     int32_t const position = lane < count ? drawn_position(table, passed_keys.keys[lane]) : -1;
     if (position < 0) return;
@@ -220,8 +222,11 @@ __global__ void __launch_bounds__(kSampleThreads, kSampleBlocksPerSm)
       __syncwarp();
     }
   }
+  // What the draw starts, the sums below too, is there then; and who follows waits for this kernel
+  // alone.
+  await_last_kernel();
+  has_table = true;
   look_up(waiting);
-  await_last_kernel();  // what it starts, the counts below, and what is told with them
   block_sync();
 
   scanned = Reduce(storage).Reduce(scanned, AddSums());

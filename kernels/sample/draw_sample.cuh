@@ -2,8 +2,8 @@
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
 // In       keys[rows] Key of both sides, with validity bits
-// Out      filter and probe_bounds, first, as has_filter says; table, as has_table says; build,
-//          probe; hot keys; everything else set to its start
+// Out      filter and probe_bounds, first, as has_filter of the flags says; table, as has_table
+//          says; build, probe; hot keys; everything else set to its start
 // Needs    Rule: sample_row(i, rows), sample_hash(key), ... of src/plan/sample_rule.hpp
 // Launch   kSampleDrawBlocks of kSampleDrawThreads, sizeof(SharedSample) dynamic shared: the first
 //          makes the filter, then as many as parts draw from the probe side, and from the build
@@ -89,7 +89,8 @@ struct DrawnItems {
 template <typename Rule, typename Key>
 __device__ __forceinline__ void make_sample_filter(const SampledColumn<Key>& column,
                                                    uint32_t* filter,
-                                                   SampleBuffers<Rule, Key>* sample) {
+                                                   SampleBuffers<Rule, Key>* sample,
+                                                   SampleFlags* flags) {
   using Reduce = cub::BlockReduce<SampledBounds<Key>, kSampleDrawThreads>;
   __shared__ typename Reduce::TempStorage storage;
   DrawnItems<Rule, Key> const drawn(column);
@@ -97,7 +98,7 @@ __device__ __forceinline__ void make_sample_filter(const SampledColumn<Key>& col
   __syncthreads();
   SampledBounds<Key> bounds;
 #pragma unroll
-  for (int item = 0; item < drawn.kItems; ++item) {
+  for (int item = 0; item < DrawnItems<Rule, Key>::kItems; ++item) {
     if (!drawn.is_valid(item)) continue;
     auto const bits = Rule::sample_filter_bits(drawn.keys[item]);
     atomicOr(&filter[bits.word], bits.mask());
@@ -115,7 +116,7 @@ __device__ __forceinline__ void make_sample_filter(const SampledColumn<Key>& col
   for (int i = threadIdx.x; i < Rule::kFilterWords; i += kSampleDrawThreads) {
     sample->filter[i] = filter[i];
   }
-  tell_ready(&sample->has_filter);
+  tell_ready(&flags->has_filter);
 }
 
 // Whether rows near a drawn one have keys near its own: of a share of the positions, one a thread.
@@ -150,7 +151,7 @@ struct RowsBeside {
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleDrawThreads)
     draw_sample_kernel(SampledColumn<Key> build, SampledColumn<Key> probe,
-                       SampleBuffers<Rule, Key>* __restrict__ sample) {
+                       SampleBuffers<Rule, Key>* sample, SampleFlags* flags) {
   using Items = DrawnItems<Rule, Key>;
   using Table = SampleTable<Rule, Key>;
   using Reduce = cub::BlockReduce<DrawnSums<Key>, kSampleDrawThreads>;
@@ -161,16 +162,15 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<SharedSample<Rule, Key>*>(dynamic_shared);
 
-  bool const makes_filter = blockIdx.x == 0;
+  let_next_kernel_start();
+  if (blockIdx.x == 0) {
+    static_assert(sizeof(shared) >= sizeof(sample->filter));
+    auto* const filter = reinterpret_cast<uint32_t*>(dynamic_shared);
+    make_sample_filter<Rule>(probe, filter, sample, flags);
+    return;
+  }
   bool const draws_probe = blockIdx.x <= kSampleParts;
   uint32_t const part = (blockIdx.x - 1) % kSampleParts;
-  // The scan, which waits for them, starts when all blocks have been here.
-  if (draws_probe) start_flag(makes_filter ? &sample->has_filter : &sample->has_table[part]);
-  let_next_kernel_start();
-  if (makes_filter) {
-    static_assert(sizeof(shared) >= sizeof(sample->filter));
-    return make_sample_filter<Rule>(probe, reinterpret_cast<uint32_t*>(dynamic_shared), sample);
-  }
   SampledColumn<Key> const column = draws_probe ? probe : build;
   int32_t const own = Items::position(static_cast<int>(part));
   bool const is_position = own < Rule::sample_positions(column.rows);
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
       int32_t const i = Items::position(item);
       sample->table.slots[part][i] = static_cast<int16_t>(shared.slots[i]);
     }
-    tell_ready(&sample->has_table[part]);
+    tell_ready(&flags->has_table[part]);
   } else if (threadIdx.x < Rule::kMostHotKeys / kSampleParts) {
     uint32_t const i = part * (Rule::kMostHotKeys / kSampleParts) + threadIdx.x;
     sample->hot.build_rows[i] = 0;
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   }
   if (threadIdx.x != 0) return;
   found.sums = sums;
-  // The block came to barriers in the sums since the last key was added.
+  // The block came to a barrier in the sums since the last key was added.
   if (!draws_probe) sample->hot.counts[part] = hot_count;
 }
 

@@ -1,11 +1,11 @@
 // ready_flag.cuh: what a block of one kernel has written, told to a kernel that runs beside it
 //
 // Source   ours
-// In       a word of device memory; what a block wrote before it tells
+// In       a word of device memory, 0; what a block wrote before it tells
 // Out      the same for whoever waited
-// Needs    start_flag before let_next_kernel_start of the kernel that tells, so that the one that
-//          waits, launched dependent, finds no flag of the launch before; where kernels follow each
-//          other the flag is there when it asks
+// Needs    the kernel that tells is on the device when the one that waits comes: launched dependent
+//          it comes when all blocks of that one have let it start. Where kernels follow each other
+//          the flag is there when it asks
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,7 @@
 
 namespace gpujoin::kernels {
 
-// All threads of one block.
-__device__ __forceinline__ void start_flag(uint32_t* flag) {
-  if (threadIdx.x == 0) {
-    *static_cast<volatile uint32_t*>(flag) = 0;
-    __threadfence();
-  }
-  block_sync();
-}
-
-// All threads of that block, after what they wrote.
+// All threads of one block, after what they wrote.
 __device__ __forceinline__ void tell_ready(uint32_t* flag) {
   block_sync();
   if (threadIdx.x != 0) return;

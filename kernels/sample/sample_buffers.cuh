@@ -18,6 +18,7 @@ constexpr uint32_t kSampleParts = 4;
 
 template <typename Rule, typename Key>
 struct SampleTable {
+  static_assert(Rule::kPositions <= 1 << 15);
   Key keys[Rule::kPositions];
   int16_t slots[kSampleParts][Rule::kPositions];  // positions of keys, or -1
   // Of the key at this position; 0: it is none, or it is at another one.
@@ -111,21 +112,26 @@ struct DrawnPart {
   uint32_t to_neighbour[Rule::kDistances];
 };
 
-template <typename Rule, typename Key>
-struct SampleBuffers {
+// What the draw has made for the scan beside it. All 0 before, and again when the sums are made.
+struct SampleFlags {
   uint32_t has_filter;  // and probe_bounds
   uint32_t has_table[kSampleParts];
+};
+
+template <typename Rule, typename Key>
+struct SampleBuffers {
   typename Rule::Findings findings;
   DrawnPart<Rule, Key> build[kSampleParts];
   DrawnPart<Rule, Key> probe[kSampleParts];
-  SampledBounds<Key> probe_bounds;  // of the keys of the table
-  WideBounds bounds;                // of the scanned rows
-  unsigned long long within;        // of them, with a key within probe_bounds
-  SampleTable<Rule, Key> table;
+  WideBounds bounds;          // of the scanned rows
+  unsigned long long within;  // of them, with a key within probe_bounds
   HotKeyTable<Rule, Key> hot;
-  alignas(16) uint32_t filter[Rule::kFilterWords];  // over the keys of the table
+  // What the scan reads while others are still written has lines of its own.
+  alignas(128) SampledBounds<Key> probe_bounds;      // of the keys of the table
+  alignas(128) uint32_t filter[Rule::kFilterWords];  // over them
+  alignas(128) SampleTable<Rule, Key> table;
   // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
-  uint32_t rows[Rule::kPositions];
+  alignas(128) uint32_t rows[Rule::kPositions];
   uint32_t tiles[Rule::kPositions];
 };
 

@@ -2,7 +2,7 @@
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
 // In       what draw_sample.cuh, count_sample.cuh and count_hot.cuh leave
-// Out      all findings, in page-locked host memory, too
+// Out      all findings, in page-locked host memory, too; flags all 0
 // Needs    Rule: the findings' types of src/plan/sample_findings.hpp
 // Launch   1 block of kSampleSumThreads, dependent
 // Moves    |Key| and three counters a position
@@ -128,14 +128,16 @@ __device__ __forceinline__ typename Rule::DrawnKeys sum_of_parts(
 // counts: the build side was scanned.
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleSumThreads)
-    sum_sample_kernel(SampleBuffers<Rule, Key>* sample, int64_t build_rows, int64_t probe_rows,
-                      bool counts, HostAnswer<typename Rule::Findings>* answer) {
+    sum_sample_kernel(SampleBuffers<Rule, Key>* sample, SampleFlags* flags, int64_t build_rows,
+                      int64_t probe_rows, bool counts,
+                      HostAnswer<typename Rule::Findings>* answer) {
   using Findings = typename Rule::Findings;
   using Word = unsigned long long;
   constexpr uint32_t kWords = sizeof(Findings) / sizeof(Word);
   static_assert(sizeof(Findings) % sizeof(Word) == 0 && kWords <= kSampleSumThreads);
   __shared__ KeyDistances<Rule> distances[4];
   await_last_kernel();
+  if (threadIdx.x == 0) *flags = {};
   if (threadIdx.x < 64) {
     bool const is_build = threadIdx.x < 32;
     auto const drawn = sum_of_parts<Rule>(is_build ? sample->build : sample->probe,

@@ -83,7 +83,7 @@ inline bool has_dependent_launches(Queue& queue, const void* kernel, const char*
 
 // Launches a kernel that may come to the device while the one before still runs, which saves the 2
 // us between them. It has to call await_last_kernel() of kernels/dependent_launch.cuh before it
-// touches what that one writes, and the one before has to let it start.
+// touches what that one writes, or to wait for its flags, and the one before has to let it start.
 template <typename... Parameters, typename... Args>
 void launch_dependent(Queue& queue, void (*kernel)(Parameters...), uint32_t blocks, int threads,
                       uint64_t shared_bytes, const char* launching, Args... args) {

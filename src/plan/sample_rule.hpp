@@ -12,8 +12,8 @@
 
 namespace gpujoin::plan {
 
-// Positions read on each side. A power of two, so that strata are cut by shifts: one block of the
-// device reads them all. Where the build side is scanned whole, the standard deviation of a match
+// Positions read on each side. A power of two, so that strata are cut by shifts: blocks of the
+// device read them all. Where the build side is scanned whole, the standard deviation of a match
 // ratio of 50 % is 0.8 percentage points; where a part is scanned it is the part that limits it.
 inline constexpr int32_t kSamplePositions = 4096;
 
@@ -47,11 +47,12 @@ inline constexpr int32_t kHeavyDraws = 4;
 inline constexpr int32_t kMostHotKeys = kSamplePositions / kHeavyDraws;
 inline constexpr int32_t kHotSlots = 2 * kMostHotKeys;
 
-// The table of distinct sampled probe keys: open addressing, linear probing, load at most one half.
+// The host's table of distinct sampled probe keys: open addressing, linear probing, load at most
+// one half. The device's has parts (kernels/sample/sample_buffers.cuh).
 inline constexpr int32_t kSampleSlots = 2 * kSamplePositions;
 
 // A filter before the table: two bits of one word for each key, 32 KB. One in 300 rows that match
-// nothing passes it, so that one warp in ten looks at the table; with one bit a key four would.
+// nothing passes it; with one bit a key four times as many would.
 inline constexpr int32_t kSampleFilterWords = 1 << 13;
 
 // The finalizer of MurmurHash3: a bijection of 64-bit words in which every input bit reaches every
@@ -198,7 +199,7 @@ GPUJOIN_PLAN_RULE int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
   return probe_rows != 0 && build_rows > kMost / probe_rows ? kMost : build_rows * probe_rows;
 }
 
-// Where tables look for a key, modulo their slots.
+// By which tables place a key.
 GPUJOIN_PLAN_RULE uint32_t sample_hash(uint64_t key) { return static_cast<uint32_t>(mix64(key)); }
 
 // The key's place in the filter: the word from the upper 13 bits, two bits of it from those below.

@@ -67,6 +67,19 @@ kernels::SampledColumn<Key> view_of(const columns::ColumnView& key, int64_t rows
   return {static_cast<const Key*>(key.data), key.validity, key.validity_bit_offset, rows};
 }
 
+// Blocks of the scan that find room while the draw's blocks are on the device, whose registers are
+// a multiprocessor's. They have equal shares: one that came when the draw is done would end as much
+// later. Of a small device nearly all is then left out, which takes longer.
+template <typename Kernel>
+uint32_t blocks_beside_draw(base::Queue& queue, Kernel* scan, uint32_t resident) {
+  constexpr uint32_t kFewSms = 8 * kernels::kSampleDrawBlocks;
+  auto const sms = static_cast<uint32_t>(queue.context.facts.sm_count);
+  bool const runs_beside = base::has_dependent_launches(queue, reinterpret_cast<const void*>(scan),
+                                                        "asking for a scan beside draws");
+  if (!runs_beside || sms < kFewSms) return resident;
+  return resident / sms * (sms - kernels::kSampleDrawBlocks);
+}
+
 template <typename Key>
 plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> build,
                                kernels::SampledColumn<Key> probe, plan::SampleEffort effort) {
@@ -78,8 +91,10 @@ plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> b
   auto const draw = kernels::draw_sample_kernel<Rule, Key>;
   constexpr uint32_t kTableBytes = sizeof(kernels::SharedSample<Rule, Key>);
   base::allow_shared(queue, draw, kAskingForShared);
+  base::ZeroedCounts zeroed(queue, sizeof(kernels::SampleFlags));
+  auto* const flags = zeroed.as<kernels::SampleFlags>();
   draw<<<kernels::kSampleDrawBlocks, kernels::kSampleDrawThreads, kTableBytes, stream>>>(
-      build, probe, sample);
+      build, probe, sample, flags);
   check(cudaGetLastError(), "drawing a key sample");
 
   bool const counts = effort == plan::SampleEffort::kCounted;
@@ -89,11 +104,10 @@ plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> b
     constexpr uint32_t kShared = kernels::count_sample_shared<Rule, Key>();
     uint32_t const resident =
         base::resident_blocks(queue, count, kernels::kSampleThreads, kShared, kAskingForShared);
-    // It runs beside the draw, whose blocks leave no room for others on their multiprocessors.
-    auto const sms = static_cast<uint32_t>(queue.context.facts.sm_count);
-    uint32_t const beside = resident / sms * (sms - std::min(kernels::kSampleDrawBlocks, sms - 1));
-    base::launch_dependent(queue, count, std::min(tiles, beside), kernels::kSampleThreads, kShared,
-                           "counting sampled keys", build, plan::SampleSlices(build.rows), sample);
+    base::launch_dependent(queue, count,
+                           std::min(tiles, blocks_beside_draw(queue, count, resident)),
+                           kernels::kSampleThreads, kShared, "counting sampled keys", build,
+                           plan::SampleSlices(build.rows), sample, flags);
   }
   if (plan::may_count_hot_keys(build.rows, probe.rows)) {
     auto const count = kernels::count_hot_kernel<Rule, Key>;
@@ -110,8 +124,9 @@ plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> b
   static_assert(sizeof(Answer) <= base::kReadbackBytes);
   auto* const answer = reinterpret_cast<Answer*>(base::start_answer(queue));
   base::launch_dependent(queue, kernels::sum_sample_kernel<Rule, Key>, 1,
-                         kernels::kSampleSumThreads, 0, "summing up a key sample", sample,
+                         kernels::kSampleSumThreads, 0, "summing up a key sample", sample, flags,
                          build.rows, probe.rows, counts, answer);
+  zeroed.all_launched();
   base::await_answer(queue);
 
   plan::SampleFindings const& read = answer->content;
