@@ -313,10 +313,11 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
 
 template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, const Columns& columns, bool near,
+                         const TableSide& build, const Columns& columns, const plan::JoinPlan& plan,
                          RowsOfKey key_rows) {
+  bool const near = plan.neighbours != PlacesOfNeighbours::kAnywhere;
   // Side by side the columns of a row are one access at random.
-  if (range.in_order && (near || columns.size() <= 1)) {
+  if (range.in_order && (plan.rows_stay || columns.size() <= 1)) {
     return unplaced_table<Key>(queue, range, columns, near);
   }
   Places places(*queue.device_pool, range.places, columns);
@@ -372,8 +373,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     if (!direct) return nullptr;
     if (range.places < build.rows && !any_row) return std::make_unique<RepeatedKeys>();
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(
-          queue, range, side, columns, plan.neighbours != PlacesOfNeighbours::kAnywhere, key_rows);
+      return place_table<decltype(zero)>(queue, range, side, columns, plan, key_rows);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;

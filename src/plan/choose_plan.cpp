@@ -98,14 +98,15 @@ bool is_same(const PlanRequest& a, const PlanRequest& b) {
          std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
 }
 
+bool keys_repeat(const SampleStatistics& sample) { return sample.rows_per_match > 1.01; }
+
 // The request with the larger side as the build side, where that may be better: keys of the
 // smaller one repeat, for which a table of unique keys has no place and partitions take longer, as
 // of a foreign key's rows that are fewer than those of its primary key. Sides in order are merged
 // faster with the larger one in shared memory: H200, 4.6*10^7 x 1.5*10^7 rows 0.42 ms and 0.56.
 std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
                                               const SampleStatistics& sample) {
-  const bool repeats = sample.rows_per_match > 1.01;
-  const bool pays = repeats || (sample.counted && sample.lies_in_order);
+  const bool pays = keys_repeat(sample) || (sample.counted && sample.lies_in_order);
   if (!pays || request.key_count != 1) return std::nullopt;
   const Side build = build_side_of(request);
   std::optional<PlanRequest> other = building_on_other(request, build);
@@ -113,7 +114,7 @@ std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
   const double build_rows = rows_as_double(side_of(request, build).rows);
   const double probe_rows = rows_as_double(side_of(request, build_side_of(*other)).rows);
   // Where those of both repeat the smaller side is as good.
-  if (turned_round(sample, build_rows, probe_rows).rows_per_match > 1.01) return std::nullopt;
+  if (keys_repeat(turned_round(sample, build_rows, probe_rows))) return std::nullopt;
   return other;
 }
 
@@ -129,6 +130,8 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
   std::optional<PlanRequest> other;
   if (!alone || !one_launch) other = building_on_larger(request, sample);
   const bool tables_alone = !other && !one_launch;
+  // Of sides in order whose keys do not repeat: costs of all plans would be 20 us of a look.
+  const bool in_place_alone = other && !alone && !keys_repeat(sample);
   if (!other && alone) other = building_on_other(request, build_side_of(request));
   if (!other) return;
   for (const JoinPlan& plan : candidates_of(*other, facts)) {
@@ -137,7 +140,9 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
     const bool known = plan.filter == Filter::kNone || (sample.counted && !tables_alone);
     // Nobody saw whether its keys are dense and unique: a table in vain costs less than parts.
     const bool in_parts = plan.transform == Transform::kWriteCombined;
-    if (known && !in_parts && (is_table || !tables_alone)) plans->push_back(plan);
+    const bool in_place = plan.match == Match::kMergeTiles || plan.match == Match::kDirectTable;
+    const bool is_meant = in_place_alone ? in_place : is_table || !tables_alone;
+    if (known && !in_parts && is_meant) plans->push_back(plan);
   }
 }
 

@@ -76,6 +76,9 @@ struct SampleStatistics {
   // rows that are kNeighbourRows apart; 64 = any, or unknown.
   int32_t next_bits = 64;
   int32_t neighbour_bits = 64;
+  // Those of rows so far apart, of each side.
+  int32_t build_neighbour_bits = 64;
+  int32_t probe_neighbour_bits = 64;
   // No row that was drawn of either side, or of the build side, has a lower key behind it.
   bool lies_in_order = false;
   bool build_in_order = false;

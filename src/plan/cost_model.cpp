@@ -283,6 +283,7 @@ Candidate cost_of(const JoinPlan& named, const PlanRequest& request, const Sampl
                   const base::DeviceFacts& facts) {
   JoinPlan plan = named;
   plan.neighbours = places_of_neighbours(named, request, sample, facts);
+  plan.rows_stay = rows_stay_at_places(plan, request, sample, facts);
   if (plan.filter == Filter::kNone) return cost_with_filter(plan, request, sample, facts, nullptr);
   const FilteredJoin left = filter_join(plan, request, sample, facts);
   Candidate candidate = cost_with_filter(left.plan, left.request, left.sample, facts, &left.cost);

@@ -28,6 +28,8 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
   std::swap(turned.heavy_build_share, turned.heavy_probe_share);
   std::swap(turned.build_keyed, turned.probe_keyed);
   std::swap(turned.build_range, turned.probe_range);
+  std::swap(turned.build_neighbour_bits, turned.probe_neighbour_bits);
+  turned.build_in_order = turned.lies_in_order;  // of the probe side alone nothing is known
   const double pairs = probe_rows * sample.match_ratio * sample.rows_per_match;
   // As many pairs as rows, within the error, are a match for each.
   const bool one_each = pairs <= build_rows * (1 + kSureErrors * sample.rows_error);

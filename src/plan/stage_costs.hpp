@@ -107,6 +107,11 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
 PlacesOfNeighbours places_of_neighbours(const JoinPlan& plan, const PlanRequest& request,
                                         const SampleStatistics& sample,
                                         const base::DeviceFacts& facts);
+// Whether build rows that turn out to lie at their places are asked there, column by column. Else
+// they go to a table, where a row is one access, which takes longer to make. Of a plan whose
+// neighbours are known.
+bool rows_stay_at_places(const JoinPlan& plan, const PlanRequest& request,
+                         const SampleStatistics& sample, const base::DeviceFacts& facts);
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts);
 // The carried join of partitions in the place of another plan, and what it costs.

@@ -180,6 +180,8 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   const bool probe_says = probe_rows > kNeighbourRows || build_rows <= kNeighbourRows;
   statistics.neighbour_bits = static_cast<int32_t>(std::max(
       build_says ? found.build.neighbour_bits : 0, probe_says ? found.probe.neighbour_bits : 0));
+  statistics.build_neighbour_bits = static_cast<int32_t>(found.build.neighbour_bits);
+  statistics.probe_neighbour_bits = static_cast<int32_t>(found.probe.neighbour_bits);
 
   const auto lies_in_order = [](const DrawnKeys& drawn) {
     return drawn.valid > 1 && drawn.descents == 0;

@@ -149,6 +149,7 @@ struct Columns {
   size_t rows_before = 0;         // in memory, of each column
   // The plan says so, which need not be true.
   PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
+  bool rows_stay = false;
   bool has_table = false;                  // also of few rows
   Finding why_not = Finding::kKeysRepeat;  // when nothing is written
 };
@@ -298,6 +299,7 @@ std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPai
   Written rows;
   plan::JoinPlan plan = plan_of(match, expected_rows.value_or(keys.matches));
   plan.neighbours = columns.neighbours;
+  plan.rows_stay = columns.rows_stay;
   Finding const found =
       join(queue, plan, keys.width, build.side(), probe.side(), outputs, &rows, columns);
   std::optional<Written> const written =
@@ -679,8 +681,11 @@ TEST_F(TableColumns, OfNeighboursAreAskedAsAWhole) {
                      ", " + std::to_string(columns.build.size()) + " payloads");
         for (PlacesOfNeighbours const neighbours : kAllNeighbours) {
           columns.neighbours = neighbours;
-          expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
-                       Match::kDirectTable);
+          for (bool const rows_stay : {false, true}) {
+            columns.rows_stay = rows_stay;
+            expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
+                         Match::kDirectTable);
+          }
         }
         if (HasFailure()) return;
       }
