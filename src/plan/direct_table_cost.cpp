@@ -90,8 +90,13 @@ constexpr double kFurtherSlice = 0.7;
 // Of places that lie in a multiprocessor's own cache, of those that it asks for at a time. H200,
 // 2*10^5 x 1.5*10^8 rows with four columns of 8 bytes, shuffled in blocks whose places are 50 and
 // 400 KB: 1.76 and 3.88 ms; in no order, 7 MB, 4.4.
-constexpr double kFirstCacheReads = 0.15;
-constexpr double kFirstCacheBytes = 128 << 10;
+double reads_by_window(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                       double reads) {
+  constexpr double kFirstCacheReads = 0.15;
+  constexpr double kFirstCacheBytes = 128 << 10;
+  const double window = bytes_apart(plan, shape, places, shape.sample.probe_neighbour_bits);
+  return window <= kFirstCacheBytes ? kFirstCacheReads * reads : reads;
+}
 // Of bits alone, keys of 13, 33 and 134 million rows in 4, 4 and 16 MiB: 15, 16 and 16 ps a row
 // where they are looked at first, 10 where they are not, and 5 of each that asks.
 constexpr double kBitStore = 0.33;
@@ -176,8 +181,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   const double asking = is_small || row.columns != 0 ? kBitReadsBesideValues : kBitReads;
   const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));
   double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
-  const double window = bytes_apart(plan, shape, places, shape.sample.probe_neighbour_bits);
-  if (!is_small && window <= kFirstCacheBytes) reads *= kFirstCacheReads;
+  if (!is_small) reads = reads_by_window(plan, shape, places, reads);
   cost += probe_columns(plan, shape, asking * asked, values, slice, reads_by_order(shape, reads),
                         facts);
   const uint64_t read = read_width(shape, shape.probe);
@@ -280,9 +284,9 @@ Cost unplaced_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
   const Traffic looked = {shape.build_rows * shape.key_width, 0};
   Cost cost = {looked, stream_seconds(looked, facts), kDirectBuildLaunches};
-  return cost +=
-         probe_columns(plan, shape, 0, static_cast<double>(shape.pairs * gathered.count),
-                       bytes_of_window(plan, shape, places, gathered.width), kDirectReads, facts);
+  return cost += probe_columns(plan, shape, 0, static_cast<double>(shape.pairs * gathered.count),
+                               bytes_of_window(plan, shape, places, gathered.width),
+                               reads_by_window(plan, shape, places, kDirectReads), facts);
 }
 
 }  // namespace

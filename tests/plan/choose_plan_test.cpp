@@ -741,6 +741,10 @@ TEST(ChoosePlan, PlacesInAFirstCacheTakeLess) {
   sample.neighbour_bits = sample.build_neighbour_bits = 17;
   sample.probe_neighbour_bits = 11;
   EXPECT_EQ(algorithm_name(plan_of(request, sample)), "DIRECT-CARRIED");
+  // Columns that are no row side by side are as near where they lie.
+  EXPECT_FALSE(plan_of(request, sample).rows_stay);
+  sample.build_in_order = true;
+  EXPECT_TRUE(plan_of(request, sample).rows_stay);
 }
 
 // H200, 10^8 unique keys in steps of 3 and 6*10^7 rows that ask for a fifth of them, two payloads a
