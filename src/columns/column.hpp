@@ -90,6 +90,11 @@ inline bool is_moved_as_values(Layout layout) {
   return layout == Layout::kValues || layout == Layout::kIndices || layout == Layout::kViews;
 }
 
+// Whether a column's rows name those of another one, its parts->values.
+inline bool names_values(const ColumnView& column) {
+  return column.layout == Layout::kIndices || column.layout == Layout::kRuns;
+}
+
 // See selection.hpp.
 struct Selection;
 struct Origin;

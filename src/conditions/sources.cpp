@@ -48,7 +48,7 @@ void add_source(const ColumnView& column, bool of_left, Sources* sources) {
   made.of_left = of_left;
   made.first_hop = static_cast<uint32_t>(sources->hops.size());
   const ColumnView* values = &column;
-  while (values->layout == Layout::kIndices || values->layout == Layout::kRuns) {
+  while (names_values(*values)) {
     sources->hops.push_back(hop_of(*values));
     ++made.hop_count;
     values = values->parts->values.get();

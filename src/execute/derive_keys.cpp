@@ -30,9 +30,7 @@ namespace {
 // these.
 bool may_be_null(const ColumnView& column) {
   if (column.validity != nullptr || column.layout == columns::Layout::kNulls) return true;
-  bool const names_values =
-      column.layout == columns::Layout::kIndices || column.layout == columns::Layout::kRuns;
-  return names_values && may_be_null(*column.parts->values);
+  return names_values(column) && may_be_null(*column.parts->values);
 }
 
 // What stands for one pair of the caller's keys.

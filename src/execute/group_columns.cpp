@@ -15,10 +15,6 @@ using columns::ColumnView;
 using columns::Layout;
 using columns::Storage;
 
-bool is_indirect(const ColumnView& column) {
-  return column.layout == Layout::kIndices || column.layout == Layout::kRuns;
-}
-
 // The values of the rows, one after the other. Dictionaries may be NULL where their indices are
 // not.
 ColumnView with_values(base::Queue& queue, ColumnWork& work, const ColumnView& column, int64_t rows,
@@ -37,7 +33,7 @@ ColumnView with_values(base::Queue& queue, ColumnWork& work, const ColumnView& c
     gathered = work.gather(source, numbers, count);
   } else {
     int64_t value_rows = column.parts->value_rows;
-    for (const ColumnView* at = column.parts->values.get(); is_indirect(*at);
+    for (const ColumnView* at = column.parts->values.get(); names_values(*at);
          at = at->parts->values.get()) {
       value_rows = at->parts->value_rows;
     }
@@ -67,7 +63,7 @@ ColumnView GroupColumns::readable(const columns::Relation& relation, int32_t col
   ColumnView const& given = relation.columns[static_cast<size_t>(column)];
   if (relation.ready_event != nullptr) work_->await(relation.ready_event);
   ColumnView view = bring_column(queue_, *work_, given, relation.rows, &held_);
-  if (is_indirect(view)) view = with_values(queue_, *work_, view, relation.rows, &held_);
+  if (names_values(view)) view = with_values(queue_, *work_, view, relation.rows, &held_);
   read_.push_back({&relation, column, view});
   return view;
 }

@@ -225,7 +225,7 @@ ColumnView made_view(const void* data, int32_t width, Memory memory) {
 
 int64_t value_rows_of(const ColumnView& column, int64_t rows) {
   const ColumnView* found = &column;
-  while (found->layout == columns::Layout::kIndices || found->layout == columns::Layout::kRuns) {
+  while (names_values(*found)) {
     rows = found->parts->value_rows;
     found = found->parts->values.get();
   }

@@ -122,9 +122,7 @@ Comparison bytes(const ColumnView& left, const ColumnView& right) {
 
 const ColumnView& values_of(const ColumnView& column) {
   const ColumnView* found = &column;
-  while (found->layout == Layout::kIndices || found->layout == Layout::kRuns) {
-    found = found->parts->values.get();
-  }
+  while (names_values(*found)) found = found->parts->values.get();
   return *found;
 }
 

@@ -53,9 +53,4 @@ uint64_t bytes_of_values(const columns::Relation& batch);
 std::shared_ptr<const columns::Relation> relation_of(const RowSchema& schema,
                                                      std::shared_ptr<base::Context> context);
 
-// Whether a column's rows name those of another one, its parts->values.
-inline bool names_values(const columns::ColumnView& column) {
-  return column.layout == columns::Layout::kIndices || column.layout == columns::Layout::kRuns;
-}
-
 }  // namespace gpujoin::pieces
