@@ -282,8 +282,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
 Candidate cost_of(const JoinPlan& named, const PlanRequest& request, const SampleStatistics& sample,
                   const base::DeviceFacts& facts) {
   JoinPlan plan = named;
-  plan.neighbours = places_of_neighbours(named, request, sample, facts);
-  plan.rows_stay = rows_stay_at_places(plan, request, sample, facts);
+  set_neighbours(request, sample, facts, &plan);
   if (plan.filter == Filter::kNone) return cost_with_filter(plan, request, sample, facts, nullptr);
   const FilteredJoin left = filter_join(plan, request, sample, facts);
   Candidate candidate = cost_with_filter(left.plan, left.request, left.sample, facts, &left.cost);

@@ -87,16 +87,6 @@ constexpr double kDirectReads = 0.55;
 // 0.91 and 3.96 ms; of 2^25 x 2^27, in four, 4.65.
 constexpr double kDirectStore = 0.43;
 constexpr double kFurtherSlice = 0.7;
-// Of places that lie in a multiprocessor's own cache, of those that it asks for at a time. H200,
-// 2*10^5 x 1.5*10^8 rows with four columns of 8 bytes, shuffled in blocks whose places are 50 and
-// 400 KB: 1.76 and 3.88 ms; in no order, 7 MB, 4.4.
-double reads_by_window(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
-                       double reads) {
-  constexpr double kFirstCacheReads = 0.15;
-  constexpr double kFirstCacheBytes = 128 << 10;
-  const double window = bytes_apart(plan, shape, places, shape.sample.probe_neighbour_bits);
-  return window <= kFirstCacheBytes ? kFirstCacheReads * reads : reads;
-}
 // Of bits alone, keys of 13, 33 and 134 million rows in 4, 4 and 16 MiB: 15, 16 and 16 ps a row
 // where they are looked at first, 10 where they are not, and 5 of each that asks.
 constexpr double kBitStore = 0.33;
@@ -108,6 +98,25 @@ constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
 // H200, pairs of 10^6 x 10^6 rows: 44 us, hashed keys 62.
 constexpr double kSmallExchange = 0.45;
 constexpr int32_t kSmallBuildLaunches = 2;
+
+// Bytes of the places that probe rows near each other ask for.
+double window_bytes(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
+  return bytes_apart(plan, shape, places, shape.sample.probe_neighbour_bits);
+}
+
+// Reads of such places, where a multiprocessor's own cache holds those that it asks for at a time.
+// H200, 2*10^5 x 1.5*10^8 rows with four columns of 8 bytes, shuffled in blocks whose places are 50
+// and 400 KB: 1.76 and 3.88 ms; in no order, 7 MB, 4.4.
+double reads_by_window(double window, double reads) {
+  constexpr double kFirstCacheReads = 0.15;
+  constexpr double kFirstCacheBytes = 128 << 10;
+  return window <= kFirstCacheBytes ? kFirstCacheReads * reads : reads;
+}
+
+// Of the window, what there is of it in L2.
+uint64_t cached_bytes(double window, uint64_t places, uint64_t row_width) {
+  return rounded(std::min(window, static_cast<double>(places * row_width)));
+}
 
 // Whether slices of the table fit shared memory: see place_rows.hpp.
 bool fits_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
@@ -181,7 +190,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   const double asking = is_small || row.columns != 0 ? kBitReadsBesideValues : kBitReads;
   const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));
   double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
-  if (!is_small) reads = reads_by_window(plan, shape, places, reads);
+  if (!is_small) reads = reads_by_window(window_bytes(plan, shape, places), reads);
   cost += probe_columns(plan, shape, asking * asked, values, slice, reads_by_order(shape, reads),
                         facts);
   const uint64_t read = read_width(shape, shape.probe);
@@ -242,13 +251,6 @@ Cost place_from_tiles(const JoinPlan& plan, const JoinShape& shape, const PlaceR
   return {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches + kTileLaunches};
 }
 
-// What asks for the places of rows near each other in no order finds in L2.
-uint64_t bytes_of_window(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
-                         uint64_t row_width) {
-  const double window = bytes_apart(plan, shape, places, shape.sample.probe_neighbour_bits);
-  return rounded(std::min(window, static_cast<double>(places * row_width)));
-}
-
 // Where neighbours have places near each other in no order: build rows are placed from where they
 // lie or through buckets, and what a probe row reads is in L2.
 Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
@@ -268,7 +270,7 @@ Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
                          : place_by_slices(shape, row, places, true, facts);
   const double asked =
       places > shape.build_rows + shape.build_rows / 64 ? static_cast<double>(shape.probe_rows) : 0;
-  const uint64_t in_cache = bytes_of_window(plan, shape, places, row.width);
+  const uint64_t in_cache = cached_bytes(window_bytes(plan, shape, places), places, row.width);
   const double reads = kShuffledReads * (row.width > 8 ? kWideRow : 1) *
                        (in_cache > kernels::kDirectSliceBytes / 4 ? kLargeWindow : 1);
   cost += probe_columns(plan, shape, 0.3 * asked, static_cast<double>(shape.pairs), in_cache, reads,
@@ -282,36 +284,31 @@ Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
 Cost unplaced_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                       const base::DeviceFacts& facts) {
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
+  const double window = window_bytes(plan, shape, places);
   const Traffic looked = {shape.build_rows * shape.key_width, 0};
   Cost cost = {looked, stream_seconds(looked, facts), kDirectBuildLaunches};
   return cost += probe_columns(plan, shape, 0, static_cast<double>(shape.pairs * gathered.count),
-                               bytes_of_window(plan, shape, places, gathered.width),
-                               reads_by_window(plan, shape, places, kDirectReads), facts);
+                               cached_bytes(window, places, gathered.width),
+                               reads_by_window(window, kDirectReads), facts);
 }
 
 }  // namespace
 
-bool rows_stay_at_places(const JoinPlan& plan, const PlanRequest& request,
-                         const SampleStatistics& sample, const base::DeviceFacts& facts) {
-  if (plan.neighbours == PlacesOfNeighbours::kAnywhere) return false;
-  const JoinShape shape = shape_of(plan, request, sample);
+void set_neighbours(const PlanRequest& request, const SampleStatistics& sample,
+                    const base::DeviceFacts& facts, JoinPlan* plan) {
+  plan->neighbours = PlacesOfNeighbours::kAnywhere;
+  plan->rows_stay = false;
+  if (plan->match != Match::kDirectTable || !sample.sampled) return;
+  const JoinShape shape = shape_of(*plan, request, sample);
   const uint64_t places = direct_places(shape);
-  if (lies_in_order(plan, shape, places)) return true;
-  if (!shape.sample.build_in_order || places > shape.build_rows) return false;
-  return unplaced_columns(plan, shape, places, facts).seconds <
-         shuffled_columns(plan, shape, places, facts).seconds;
-}
-
-PlacesOfNeighbours places_of_neighbours(const JoinPlan& plan, const PlanRequest& request,
-                                        const SampleStatistics& sample,
-                                        const base::DeviceFacts& facts) {
-  if (plan.match != Match::kDirectTable || !sample.sampled) return PlacesOfNeighbours::kAnywhere;
-  const JoinShape shape = shape_of(plan, request, sample);
-  const uint64_t places = direct_places(shape);
-  if (is_one_launch(shape) || !lies_near(plan, shape, places)) return PlacesOfNeighbours::kAnywhere;
-  return slices_of_tile(plan, shape, places, facts) <= kernels::kMostNearVisits
-             ? PlacesOfNeighbours::kInFewSlices
-             : PlacesOfNeighbours::kNear;
+  if (is_one_launch(shape) || !lies_near(*plan, shape, places)) return;
+  plan->neighbours = slices_of_tile(*plan, shape, places, facts) <= kernels::kMostNearVisits
+                         ? PlacesOfNeighbours::kInFewSlices
+                         : PlacesOfNeighbours::kNear;
+  const bool may_stay = shape.sample.build_in_order && places <= shape.build_rows;
+  plan->rows_stay = lies_in_order(*plan, shape, places) ||
+                    (may_stay && unplaced_columns(*plan, shape, places, facts).seconds <
+                                     shuffled_columns(*plan, shape, places, facts).seconds);
 }
 
 Cost direct_table_cost(const JoinPlan& plan, const JoinShape& shape, uint64_t places,

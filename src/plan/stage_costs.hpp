@@ -104,14 +104,11 @@ Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const Si
 Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of those: partitions whose match writes columns; a table whose probe rows do; a table, for pairs.
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
-PlacesOfNeighbours places_of_neighbours(const JoinPlan& plan, const PlanRequest& request,
-                                        const SampleStatistics& sample,
-                                        const base::DeviceFacts& facts);
-// Whether build rows that turn out to lie at their places are asked there, column by column. Else
-// they go to a table, where a row is one access, which takes longer to make. Of a plan whose
-// neighbours are known.
-bool rows_stay_at_places(const JoinPlan& plan, const PlanRequest& request,
-                         const SampleStatistics& sample, const base::DeviceFacts& facts);
+// How far apart neighbours have their places, and whether build rows that turn out to lie at their
+// own are asked there, column by column: a table, in which a row is one access, takes longer to
+// make.
+void set_neighbours(const PlanRequest& request, const SampleStatistics& sample,
+                    const base::DeviceFacts& facts, JoinPlan* plan);
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts);
 // The carried join of partitions in the place of another plan, and what it costs.
