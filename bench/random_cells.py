@@ -188,7 +188,7 @@ def measure_again(bench, cells, times, rounds):
     """AUTO and the best of the others in turns: their medians take the place of the first."""
     plans = {name: ["AUTO", best_of(times[name])] for name in times}
     found = {(name, plan): [] for name in plans for plan in plans[name]}
-    for _ in range(rounds if plans else 0):
+    for _ in range(rounds):
         measured, _, _ = measure(bench, cells, plans, 7)
         for name, plan in found:
             if plan in measured.get(name, {}):
@@ -237,7 +237,8 @@ def main():
     times, wrong, context = measure(options.bench, cells, every, options.calls)
     judged = {name: each for name, each in times.items() if "AUTO" in each and len(each) > 1}
     late = {name: each for name, each in judged.items() if behind(each) > TOLERANCE}
-    measure_again(options.bench, cells, late, options.rounds)
+    if late:
+        measure_again(options.bench, cells, late, options.rounds)
     ordered = sorted(judged, key=lambda name: -behind(judged[name]))
     for name in ordered:
         print(line_of(name, cells[name], judged[name], float(context["copy_GBps"])))

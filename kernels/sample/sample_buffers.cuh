@@ -5,9 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/sample/key_distances.cuh"
 #include "kernels/sample/sampled_column.cuh"
-#include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
 

@@ -13,6 +13,7 @@
 
 #include "kernels/dependent_launch.cuh"
 #include "kernels/host_answer.hpp"
+#include "kernels/sample/key_distances.cuh"
 #include "kernels/sample/sample_buffers.cuh"
 #include "kernels/tuning.hpp"
 

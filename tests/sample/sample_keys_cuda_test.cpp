@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "kernels/tuning.hpp"
 #include "tests/gpu_fixture.hpp"
 
 namespace gpujoin::tests {
@@ -233,7 +234,8 @@ TEST_F(SampleKeys, NoKeyValueIsReserved) {
 
 // The device's table has parts, of which one has all keys here, and no place is free.
 TEST_F(SampleKeys, AllKeysMayBeOfOnePart) {
-  constexpr uint32_t kParts = 4;  // kSampleParts
+  // A block draws a position a thread of its own.
+  constexpr uint32_t kParts = plan::kSamplePositions / kernels::kSampleDrawThreads;
   for (int32_t width : {4, 8}) {
     std::vector<uint64_t> keys;
     for (uint64_t key = 1; keys.size() < 60'000; key += stride_of(width)) {
