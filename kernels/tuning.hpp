@@ -183,8 +183,8 @@ constexpr int kTableBlocksPerSm = 4;
 constexpr int kTableItems = 4;
 constexpr int kTableItemsWide = 2;  // where columns have any width
 
-// The same of few rows, in one launch: all blocks together have kSmallTableRows at most. One block
-// by itself has as many of either side, of columns of any width half as many of the build side, and
+// The same of few rows, in one launch of all blocks (joins_in_one_launch). One block by itself has
+// kSmallTableBlockRows of either side, of columns of any width half as many of the build side, and
 // as few threads as take so many rows each.
 constexpr int kSmallTableThreads = 512;
 constexpr int kSmallChainThreads = 128;  // so that few rows come to many multiprocessors

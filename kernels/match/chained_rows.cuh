@@ -6,7 +6,8 @@
 // In       probe_keys[probe_rows]; a finder (table_columns.cuh) of one slice, which finds heads;
 //          chains; columns of both sides
 // Out      target[] of each column, without holes; *written, added to: the rows; *too_many: a chain
-//          is longer than kMostChainedRows. Rows beyond the capacity are counted only
+//          is longer than kMostChainedRows, or there are more than most_rows: then nothing of it
+//          has a meaning. Rows beyond the capacity are counted only
 // Launch   all threads of a launch
 // Moves    as table_columns.cuh, and two sectors of chains twice for each row put out
 //
@@ -83,11 +84,9 @@ __device__ __forceinline__ void write_chain_step(const TableJoin<typename Rows::
 }
 
 template <int kThreads, int kWidth, int kItems, typename Finder>
-__device__ __forceinline__ void write_chained_columns(const TableJoin<typename Finder::Key>& join,
-                                                      const Finder& finder,
-                                                      const ChainedRows& chains,
-                                                      unsigned long long* written,
-                                                      uint32_t* too_many) {
+__device__ __forceinline__ void write_chained_columns(
+    const TableJoin<typename Finder::Key>& join, const Finder& finder, const ChainedRows& chains,
+    unsigned long long most_rows, unsigned long long* written, uint32_t* too_many) {
   constexpr uint32_t kBatch = 32 * kItems;
   uint64_t const warp = (uint64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
   uint64_t const stride = uint64_t{gridDim.x} * (kThreads / 32) * kBatch;
@@ -100,12 +99,13 @@ __device__ __forceinline__ void write_chained_columns(const TableJoin<typename F
     bool is_too_long = false;
     uint32_t const count = count_chained(rows.build, chains, &is_too_long);
     unsigned long long base = 0;
-    if (threadIdx.x % 32 == 0) {
-      base = atomicAdd(written, static_cast<unsigned long long>(count));
-      if (is_too_long) *too_many = 1;
-    }
+    if (threadIdx.x % 32 == 0) base = atomicAdd(written, static_cast<unsigned long long>(count));
     base = __shfl_sync(0xffffffffU, base, 0);
-    if (is_too_long || base + count > join.capacity) continue;
+    if (is_too_long || base + count > most_rows) {
+      *too_many = 1;
+      return;
+    }
+    if (base + count > join.capacity) continue;
     rows.first_slot = 0;
     rows.base = base;
 #pragma unroll 1

@@ -28,7 +28,8 @@ __device__ __forceinline__ void tell_host(unsigned long long* answer, unsigned l
                                           unsigned long long started) {
   __threadfence_system();
   unsigned long long const now = nanoseconds();
-  unsigned long long const took = now > started ? now - started : 0;
+  constexpr unsigned long long kMost = ~0ULL >> SmallTableAnswer::kTimeAt;
+  unsigned long long const took = now > started ? min(now - started, kMost) : 0;
   *static_cast<volatile unsigned long long*>(answer) =
       1ULL | (is_direct ? 2ULL : 0ULL) | (in_vain ? 4ULL : 0ULL) |
       rows << SmallTableAnswer::kRowsAt | took << SmallTableAnswer::kTimeAt;

@@ -49,7 +49,7 @@ uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& pro
                   uint32_t* build_rows, uint32_t* probe_rows, uint64_t pairs);
 
 // A table of few rows is made and asked in one launch. kJoined or kKeysRepeat, where repeated keys
-// are refused or have too many rows. Throws.
+// are refused, have too many rows, or make too many. Throws.
 plan::Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
                                  match::RepeatedKeys repeated, columns::JoinResult& result);
 

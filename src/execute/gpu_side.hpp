@@ -118,6 +118,8 @@ class GpuSide final : public Side {
   uint32_t rows() const {
     return is_prepared_ ? prepared_.rows : static_cast<uint32_t>(relation_.rows);
   }
+  // As attempts are planned for them: those with NULL keys count, also where they were left out.
+  uint32_t planned_rows() const { return is_filtered_ ? rows() : input_rows(); }
   // Of what is joined: the key column's, or a code's.
   int32_t key_width() const { return encoding_ ? encoding_->width : keys_.front().width; }
   // By which the attempt's keys are codes; null: they are plain.

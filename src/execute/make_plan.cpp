@@ -221,7 +221,8 @@ void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJ
                     : sample_on_gpu(queue, build, build_key, probe, probe_key, effort);
     plan::SampleStatistics const sample = plan::statistics_of(found, build.rows, probe.rows);
     if (!on_cpu_plan) choose_encoding(queue, sample, &join);
-    join.choice = plan::choose_plan(request, sample, facts, limit);
+    bool const is_read = is_explained || join.context->log_function != nullptr;
+    join.choice = plan::choose_plan(request, sample, facts, limit, is_read);
   }
 }
 

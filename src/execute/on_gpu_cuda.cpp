@@ -14,6 +14,7 @@
 #include "src/execute/looked_keys.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/promises.hpp"
+#include "src/execute/scan_keys.hpp"
 #include "src/match/table_columns.hpp"
 #include "src/plan/any_row.hpp"
 #include "src/plan/attempts.hpp"
@@ -114,7 +115,7 @@ class Sides {
   bool join_in_one_launch(const plan::JoinPlan& plan) const {
     return plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried &&
            plan::probes_table(plan.match) && !join_.spec.keep_left &&
-           match::joins_in_one_launch(build_->rows(), probe_->rows());
+           match::joins_in_one_launch(build_->planned_rows(), probe_->planned_rows());
   }
   // And is all there is: its own clock tells the time.
   bool is_one_launch(const plan::JoinPlan& plan) const {
@@ -212,17 +213,22 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   step.residual = join.residual;
   step.groups = groups;
   step.drawn = drawn_range(join, plan);
-  std::optional<SeenKeys> const seen = keys_seen_by_look(join, plan);
-  if (seen) step.seen = &*seen;
+  Finding found = Finding::kJoined;
+  SeenKeys seen = keys_seen_by_look(join, plan).value_or(SeenKeys{});
+  bool const in_one_launch = sides.join_in_one_launch(plan);
+  if (!in_one_launch) {
+    clock.enter("transform");
+    found = scan_keys(queue, join, attempt, build_side, sides.probe(), &plan, &seen);
+    if (found != Finding::kJoined) return found;
+  }
+  if (seen.keys != nullptr) step.seen = &seen;
   step.any_row = plan::takes_any_row(plan, join.request);
   step.has_heavy_keys = plan::keys_may_repeat(plan, join.request, join.choice.sample);
   std::unique_ptr<const Built> built;
-  Finding found = Finding::kJoined;
-  if (sides.join_in_one_launch(plan)) {
+  if (in_one_launch) {
     found = join_in_one_launch(step, build_side, sides.probe(), repeated_in_one_launch(join, plan),
                                result);
   } else {
-    clock.enter("transform");
     built = build_on_gpu(step, sides.build(), sides.sort_bits(plan));
     if (built == nullptr) return Finding::kKeysScattered;
     found = built->probe(step, sides.probe(), result);

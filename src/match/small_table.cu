@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/limits.hpp"
 #include "kernels/match/block_table.cuh"
 #include "kernels/match/small_table.cuh"
 #include "src/base/device.hpp"
@@ -17,7 +18,7 @@ namespace {
 using base::check;
 using base::stream_of;
 
-static_assert(uint64_t{kernels::kSmallTableRows} * kernels::kMostChainedRows <=
+static_assert(uint64_t{kernels::kSmallProbeRows} * kernels::kMostChainedRows <=
               kernels::SmallTableAnswer::kMostRows);
 
 // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
@@ -53,6 +54,7 @@ class SmallJoin {
     }
     args_.mask = slots_ - 1;
     args_.repeated = repeated;
+    args_.most_chained = most_chained(build.rows, probe.rows);
     args_.output.probe_keys = static_cast<const Key*>(probe.keys);
     args_.output.probe_rows = probe.rows;
   }
@@ -84,6 +86,13 @@ class SmallJoin {
   bool fits_block() const {
     constexpr uint32_t kBuildRows = kernels::kBlockTableThreads * kItems;
     return most_rows_ <= kernels::kSmallTableBlockRows && args_.build_rows <= kBuildRows;
+  }
+
+  uint64_t most_chained(uint64_t build_rows, uint64_t probe_rows) const {
+    if (build_rows + probe_rows <= kernels::kSmallTableRows) return UINT64_MAX;
+    uint64_t width = 1;
+    for (CarriedOutput const& output : outputs_) width += static_cast<uint64_t>(output.width);
+    return kernels::kMostChainedBytes / width;
   }
 
   void make_room(uint64_t rows) {

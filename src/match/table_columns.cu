@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/limits.hpp"
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/pair_slots.cuh"
 #include "kernels/match/place_columns.cuh"
@@ -231,8 +232,8 @@ TablePointer unplaced_table(base::Queue& queue, const transform::KeyPlaces& rang
   for (TableColumn const& column : columns) width += static_cast<uint64_t>(column.width);
   made->sources = sources_of(columns);
   made->has_duplicates = duplicates_flag(queue);
-  made->finder =
-      find_places<Key>(range, true, nullptr, slices_of(range.places * width, near), near);
+  made->asked_bytes = range.places * width;
+  made->finder = find_places<Key>(range, true, nullptr, slices_of(made->asked_bytes, near), near);
   return made;
 }
 
@@ -297,6 +298,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
       "bits of the keys that there are");
   auto* const flag = made->has_duplicates.template as<uint32_t>();
   made->any_row = key_rows != RowsOfKey::kOnlyOne;
+  made->asked_bytes = places.bytes();
   bool const may_be_full = range.places == build.rows;
   made->finder = find_places<Key>(range, may_be_full && !made->any_row, flag + kFlagWords,
                                   slices_of(places.bytes(), near), near);
@@ -348,7 +350,7 @@ base::Buffer tile_ranges(base::Queue& queue, const plan::JoinPlan& plan, int32_t
 }  // namespace
 
 bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
-  return build_rows == 0 || probe_rows == 0 || build_rows + probe_rows <= kernels::kSmallTableRows;
+  return build_rows == 0 || probe_rows == 0 || kernels::joins_in_one_launch(build_rows, probe_rows);
 }
 
 std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::JoinPlan& plan,

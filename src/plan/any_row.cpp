@@ -1,15 +1,14 @@
 #include "src/plan/any_row.hpp"
 
-#include "kernels/limits.hpp"
+#include "src/plan/join_shape.hpp"
 
 namespace gpujoin::plan {
 
 bool takes_any_row(const JoinPlan& plan, const PlanRequest& request) {
-  const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
   return columns::comes_alone(request.kind) && !request.joins_pairs && !request.residual &&
          probes_table(plan.match) && plan.gather == Gather::kCarried &&
          plan.transform == Transform::kNone && plan.keys != Keys::kHashed &&
-         plan.transfer != Transfer::kProbeChunks && rows > kernels::kSmallTableRows;
+         plan.transfer != Transfer::kProbeChunks && !joins_in_one_launch(plan.build_side, request);
 }
 
 bool keys_may_repeat(const JoinPlan& plan, const PlanRequest& request,

@@ -17,7 +17,7 @@ namespace {
 // that writes columns.
 constexpr int64_t kFewRows = int64_t{1} << 14;
 constexpr int64_t kFewRowsOfBoth = int64_t{1} << 17;
-constexpr int64_t kNotManyRows = int64_t{1} << 22;
+constexpr int64_t kNotManyRows = int64_t{1} << 21;
 
 // Whether no keys end the attempt: nothing follows the last one.
 bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
@@ -29,6 +29,13 @@ bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
          !wants_order;
 }
 
+// Which hashes scattered keys by itself. Lookups, whose rows stay in order, are no such, and
+// neither are chunks.
+bool is_one_launch(const JoinPlan& plan, const PlanRequest& request) {
+  return joins_in_one_launch(plan.build_side, request) && !request.in_order &&
+         plan.transform == Transform::kNone && plan.transfer != Transfer::kProbeChunks;
+}
+
 class AttemptList {
  public:
   AttemptList(const Candidate& first, const PlanRequest& request, const SampleStatistics& sample,
@@ -38,6 +45,12 @@ class AttemptList {
   }
 
   std::vector<Attempt> take() { return std::move(attempts_); }
+
+  bool merges_in_order() const {
+    return std::any_of(attempts_.begin(), attempts_.end(), [](const Attempt& attempt) {
+      return attempt.after == Finding::kKeysInOrder;
+    });
+  }
 
   // The keys of both sides are too far apart for a bit each: nothing is left out.
   void after_scattered_bits() {
@@ -63,10 +76,35 @@ class AttemptList {
     add(Finding::kKeysScattered, in_parts ? partitioned() : hashed);
   }
 
+  // The same of sides that both lie in order, where merging them takes less than what follows then.
+  // Whoever named a table gets what comes of it.
+  void after_scattered_in_order() {
+    const bool is_unseen =
+        first_.plan.match == Match::kDirectTable && first_.plan.transform == Transform::kNone &&
+        first_.plan.filter == Filter::kNone && first_.plan.keys == Keys::kPlain && !sample_.sampled;
+    const bool is_free =
+        !names_table(request_) && !request_.in_order && !columns::comes_alone(request_.kind);
+    if (!is_unseen || !is_free || attempts_.back().after != Finding::kKeysScattered) return;
+    JoinPlan plan = first_.plan;
+    plan.match = Match::kMergeTiles;
+    SampleStatistics in_order = sample_;
+    in_order.lies_in_order = true;
+    const Candidate merge = cost_of(plan, request_, in_order, facts_);
+    const bool fits = limit_ == 0 || merge.memory_bytes <= limit_;
+    if (!fits || merge.seconds >= attempts_.back().seconds) return;
+    add(Finding::kKeysInOrder, merge);
+    // Of unique keys either side may be searched: fewer rows look for theirs in the larger one.
+    const auto larger = building_on_other(request_, first_.plan.build_side);
+    if (!larger || probe().rows <= build().rows) return;
+    plan.build_side = build_side_of(*larger);
+    const Candidate in_larger = cost_of(plan, *larger, in_order, facts_);
+    if (limit_ == 0 || in_larger.memory_bytes <= limit_) add(Finding::kUniqueInOrder, in_larger);
+  }
+
   // A table of the other side, whose keys may be unique where those of the build side are not: more
   // often than not those of one side are. What follows where that is in vain, too, has cost as much
   // more.
-  void after_repeated_keys(bool one_launch) {
+  void after_repeated_keys() {
     constexpr double kLikelyUnique = 0.9;
     constexpr double kRowsPerRepeatedKey = 1.5;
     constexpr int64_t kMostTimes = 8;  // as many rows
@@ -87,6 +125,7 @@ class AttemptList {
     const bool fits = limit_ == 0 || other.memory_bytes <= limit_;
     if (!fits || other.seconds > kLikelyUnique * next.seconds) return;
     AttemptList of_other(other, *request, sample, facts_, limit_);
+    const bool one_launch = is_one_launch(other.plan, *request);
     if (!one_launch) of_other.after_scattered_places();
     // Partitions are built on the side with fewer rows, but where it has nearly as many. H200,
     // where keys of both repeat: 1.4*10^6 x 8*10^5 rows built on the larger one 0.36 ms, on the
@@ -96,6 +135,7 @@ class AttemptList {
     const bool has_more =
         probe().rows / kAsMany > build().rows && (limit_ == 0 || next.memory_bytes <= limit_);
     if (has_more && partitions(last.plan.transform)) last = {next, last.after};
+    of_other.after_scattered_in_order();
     of_other.attempts_.front().after = Finding::kKeysRepeat;
     attempts_.insert(attempts_.end(), of_other.attempts_.begin(), of_other.attempts_.end());
   }
@@ -217,20 +257,20 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
   if (plan.device == Device::kCpu) return list.take();
   if (plan.filter == Filter::kKeyBits) list.after_scattered_bits();
   if (probes_table(plan.match) && writes_columns(plan.gather)) {
-    // One launch hashes scattered keys by itself. Lookups, whose rows stay in order, are no such,
-    // and neither are chunks.
-    const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
-    const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
-                            plan.transform == Transform::kNone &&
-                            plan.transfer != Transfer::kProbeChunks;
-    if (!one_launch) list.after_scattered_places();
+    const bool one_launch = is_one_launch(plan, request);
+    if (!one_launch) {
+      list.after_scattered_places();
+      list.after_scattered_in_order();
+    }
     // What a filter leaves may be few, for which the rule is that of one launch.
     if (!takes_any_row(plan, request) || plan.filter != Filter::kNone) {
-      list.after_repeated_keys(one_launch);
+      list.after_repeated_keys();
       list.after_unsuited_keys(Finding::kKeysRepeat);
     }
   }
-  if (plan.match == Match::kMergeTiles) list.after_unsuited_keys(Finding::kKeysUnordered);
+  if (plan.match == Match::kMergeTiles || list.merges_in_order()) {
+    list.after_unsuited_keys(Finding::kKeysUnordered);
+  }
   if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();
   if (plan.keys == Keys::kHashed && plan.gather == Gather::kCarried) list.after_collisions();
   list.last_resort(candidates);
@@ -270,6 +310,10 @@ const char* to_text(Finding finding) {
       return "keys are too far apart";
     case Finding::kKeysRepeat:
       return "build keys repeat";
+    case Finding::kKeysInOrder:
+      return "keys are too far apart, and both sides lie in their order";
+    case Finding::kUniqueInOrder:
+      return "keys are too far apart and unique, and both sides lie in their order";
     case Finding::kKeysUnordered:
       return "a side does not lie in the order of its keys";
     case Finding::kKeysOutside:

@@ -1,12 +1,10 @@
-// choose_plan.cpp: the cheapest candidate that fits the memory, and why it is that one.
+// choose_plan.cpp: the cheapest candidate that fits the memory.
 #include "src/plan/choose_plan.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <string_view>
 
-#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/plan/candidates.hpp"
@@ -43,8 +41,6 @@ constexpr int32_t kSampleLaunches = 6;
 // ms the draws alone left three to plans that took 1.8 to 2.9 times as long as the best.
 constexpr int32_t kScanLaunches = 2;
 constexpr double kScanShare = 0.08;
-// What milliseconds() shows: candidates that differ by less cost the same, as far as anyone knows.
-constexpr double kLeastSaving = 5e-7;
 
 double rows_as_double(int64_t rows) { return static_cast<double>(rows); }
 
@@ -58,36 +54,6 @@ double scan_seconds(const PlanRequest& request, bool cpu, const base::DeviceFact
   const int64_t fewest = cpu ? kFewestSampleTilesOfCpu : kFewestSampleTiles;
   const double bytes = rows_as_double(scanned_rows(build.rows, fewest)) * build.key_width;
   return facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0;
-}
-
-std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }
-
-double seconds_of(const Candidate& candidate, std::string_view stage) {
-  double seconds = 0;
-  for (const StageCost& cost : candidate.stages) {
-    if (cost.stage == stage) seconds += cost.seconds;
-  }
-  return seconds;
-}
-
-// The stage in which the winner saves most against the other.
-std::string largest_saving(const Candidate& winner, const Candidate& other) {
-  std::string best;
-  double most = 0;
-  for (const Candidate* candidate : {&other, &winner}) {
-    for (const StageCost& cost : candidate->stages) {
-      const double saving = seconds_of(other, cost.stage) - seconds_of(winner, cost.stage);
-      if (saving > most) {
-        most = saving;
-        best = cost.stage;
-      }
-    }
-  }
-  if (best.empty()) return "";
-  const double own = seconds_of(winner, best);
-  return base::text(", most of it in %s (%s against %s)", best.c_str(),
-                    own > 0 ? milliseconds(own).c_str() : "none",
-                    milliseconds(seconds_of(other, best)).c_str());
 }
 
 bool is_same(const PlanRequest& a, const PlanRequest& b) {
@@ -124,8 +90,7 @@ std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
 // these, 0.66 in partitions.
 void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics& sample,
                              const base::DeviceFacts& facts, std::vector<JoinPlan>* plans) {
-  const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
-  const bool one_launch = rows <= kernels::kSmallTableRows;
+  const bool one_launch = joins_in_one_launch(build_side_of(request), request);
   const bool alone = columns::comes_alone(request.kind) && !request.joins_pairs;
   std::optional<PlanRequest> other;
   if (!alone || !one_launch) other = building_on_larger(request, sample);
@@ -167,6 +132,32 @@ void drop_unfounded(const SampleStatistics& sample, std::vector<JoinPlan>* plans
            (plan.transform == Transform::kWriteCombined && !sample.sampled);
   };
   if (!std::all_of(plans->begin(), plans->end(), is_unfounded)) std::erase_if(*plans, is_unfounded);
+}
+
+// Sorts, and partitions of pairs, take longer than partitions of whole rows wherever both do the
+// join: of a thousand cells drawn at random none is chosen. Their costs are half of what a look
+// waits for, so that only those who read about plans have them weighed. The one that needs least
+// memory stays, as the last resort.
+void drop_outdone(const PlanRequest& request, const SampleStatistics& sample,
+                  std::vector<JoinPlan>* plans) {
+  const auto moves_rows = [](const JoinPlan& plan) {
+    return plan.transform == Transform::kRadixUnordered && writes_columns(plan.gather);
+  };
+  const auto is_outdone = [](const JoinPlan& plan) {
+    return plan.transform == Transform::kRadixOnesweep || plan.transform == Transform::kRadixSort ||
+           plan.transform == Transform::kBucketChains;
+  };
+  if (std::none_of(plans->begin(), plans->end(), moves_rows)) return;
+  std::optional<JoinPlan> least;
+  uint64_t least_bytes = UINT64_MAX;
+  for (const JoinPlan& plan : *plans) {
+    if (!is_outdone(plan)) continue;
+    const uint64_t bytes = memory_need(plan, shape_of(plan, request, sample));
+    if (bytes < least_bytes) least = plan;
+    least_bytes = std::min(least_bytes, bytes);
+  }
+  std::erase_if(*plans, is_outdone);
+  if (least) plans->push_back(*least);
 }
 
 struct Effort {
@@ -269,12 +260,14 @@ std::string StageCost::technique_text() const {
 }
 
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
-                       const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
+                       const base::DeviceFacts& facts, uint64_t memory_limit_bytes,
+                       bool with_outdone) {
   PlanChoice choice;
   choice.sample = sample;
   choice.memory_limit_bytes = memory_limit_bytes;
   std::vector<JoinPlan> plans = plans_for(request, sample, facts);
   drop_unfounded(sample, &plans);
+  if (!with_outdone) drop_outdone(request, sample, &plans);
   // The memory of the facts is the device's; a plan on the CPU of such a context is not held to it.
   const bool of_the_context = (plans.front().device == Device::kCuda) == facts.is_cuda;
   if (memory_limit_bytes == 0 && of_the_context) choice.memory_limit_bytes = facts.memory_bytes;
@@ -298,60 +291,19 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
   };
   const Candidate* alone = nullptr;
   for (const Candidate& candidate : choice.candidates) {
-    if (limit != 0 && candidate.memory_bytes > limit) continue;
-    if (alone == nullptr) alone = &candidate;
-    choice.attempts = attempts(candidate);
-    if (limit == 0 || most_memory(choice.attempts) <= limit) return choice;
+    if (limit == 0 || candidate.memory_bytes <= limit) {
+      if (alone == nullptr) alone = &candidate;
+      choice.attempts = attempts(candidate);
+      if (limit == 0 || most_memory(choice.attempts) <= limit) return choice;
+    }
+    // What is outdone may be the first that fits.
+    if (!with_outdone) return choose_plan(request, sample, facts, memory_limit_bytes);
   }
   const auto least = std::min_element(
       choice.candidates.begin(), choice.candidates.end(),
       [](const Candidate& a, const Candidate& b) { return a.memory_bytes < b.memory_bytes; });
   choice.attempts = attempts(alone != nullptr ? *alone : *least);
   return choice;
-}
-
-std::string reason_of(const PlanChoice& choice) {
-  if (!choice.reason.empty()) return choice.reason;
-  const std::vector<Candidate>& candidates = choice.candidates;
-  const uint64_t limit = choice.memory_limit_bytes;
-  const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                  [&](const Candidate& c) { return c.plan == choice.plan(); });
-  if (found == candidates.end()) return "";
-  const Candidate& chosen = *found;
-  const auto winner = static_cast<size_t>(found - candidates.begin());
-  const bool fits = limit == 0 || chosen.memory_bytes <= limit;
-  const std::string name = candidate_name(chosen.plan);
-  std::string reason;
-  if (!fits) {
-    reason = base::text("%s needs the least memory (%.3f GB), and no plan fits in %.3f GB",
-                        name.c_str(), static_cast<double>(chosen.memory_bytes) * 1e-9,
-                        static_cast<double>(limit) * 1e-9);
-  } else if (candidates.size() == 1) {
-    reason = name + " is the only plan with all that was named";
-  } else {
-    // The runner-up is the next that fits, if any does.
-    size_t next = winner + 1;
-    while (next < candidates.size() && limit != 0 && candidates[next].memory_bytes > limit) ++next;
-    if (next < candidates.size()) {
-      const Candidate& other = candidates[next];
-      const double saved = other.seconds - chosen.seconds;
-      const std::string other_name = candidate_name(other.plan);
-      reason =
-          saved < kLeastSaving
-              ? base::text("%s costs as little as %s", name.c_str(), other_name.c_str())
-              : base::text("%s saves %s against %s%s", name.c_str(), milliseconds(saved).c_str(),
-                           other_name.c_str(), largest_saving(chosen, other).c_str());
-    } else {
-      reason = name + " is the only plan that fits in memory";
-    }
-    if (winner > 0) {
-      reason += base::text("; %s would be faster but needs %.3f GB of %.3f GB",
-                           candidate_name(candidates[0].plan).c_str(),
-                           static_cast<double>(candidates[0].memory_bytes) * 1e-9,
-                           static_cast<double>(limit) * 1e-9);
-    }
-  }
-  return reason;
 }
 
 namespace {

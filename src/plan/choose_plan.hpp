@@ -158,6 +158,8 @@ enum class Finding {
   kJoined,         // nothing: the join is done
   kKeysScattered,  // keys are too far apart for the places or the bits that the plan gives them
   kKeysRepeat,     // a build key occurs twice, for which the plan's table has no place
+  kKeysInOrder,    // kKeysScattered, and both sides seem to lie in the order of their keys
+  kUniqueInOrder,  // the same, and no key of either side seems to repeat
   kKeysUnordered,  // a side does not lie in the order of its keys
   kKeysOutside,    // a key lies outside of the range by which codes were made
   kKeysCollide,    // unequal keys have equal hashes, and columns were written already
@@ -211,8 +213,10 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
 // memory_limit_bytes: 0 = the device's memory; a candidate that has an attempt above it is passed
 // over when another one fits with all of its own; when none does, the one that needs least is
 // taken. The plan's transfer field is set from where the request says that the inputs are.
+// with_outdone: the candidates are to be read.
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
-                       const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
+                       const base::DeviceFacts& facts, uint64_t memory_limit_bytes,
+                       bool with_outdone = true);
 
 // Of a cross join: there is nothing to choose. Throws ILLEGAL_PLAN when a technique is named.
 PlanChoice choose_cross(const PlanRequest& request, Device device);

@@ -182,9 +182,17 @@ uint64_t written_width(const JoinShape& shape, const JoinPlan& plan, bool of_bui
          static_cast<uint64_t>(moved_row_width(side, plan, shape.want_pairs));
 }
 
+// Those with NULL keys are among the launch's rows.
 bool is_one_launch(const JoinShape& shape) {
-  // Those with NULL keys are among the launch's rows.
-  return static_cast<uint64_t>(shape.build.rows + shape.probe.rows) <= kernels::kSmallTableRows;
+  return kernels::joins_in_one_launch(static_cast<uint64_t>(shape.build.rows),
+                                      static_cast<uint64_t>(shape.probe.rows));
+}
+
+bool joins_in_one_launch(Side build, const PlanRequest& request) {
+  const auto left = static_cast<uint64_t>(request.left.rows);
+  const auto right = static_cast<uint64_t>(request.right.rows);
+  return build == Side::kLeft ? kernels::joins_in_one_launch(left, right)
+                              : kernels::joins_in_one_launch(right, left);
 }
 
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {
@@ -253,7 +261,11 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   };
   const uint64_t pairs =
       plan.gather == Gather::kCarried ? 0 : shape.pairs * base::traffic::kPairBytes;
-  const uint64_t columns = shape.pairs * (gathered_width(true) + gathered_width(false));
+  // One launch has room for a row of each probe row.
+  const bool one_launch = is_one_launch(shape) && probes_table(plan.match) &&
+                          plan.gather == Gather::kCarried && plan.transform == Transform::kNone;
+  const uint64_t rows_out = one_launch ? std::max(shape.pairs, shape.probe_rows) : shape.pairs;
+  const uint64_t columns = rows_out * (gathered_width(true) + gathered_width(false));
   uint64_t copies = 0;
   const bool copied = plan.transfer != Transfer::kNone && plan.transfer != Transfer::kZeroCopy;
   if (copied) {

@@ -49,6 +49,7 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 
 // Whether one launch makes a table and asks it, where the plan is one whose probe writes columns.
 bool is_one_launch(const JoinShape& shape);
+bool joins_in_one_launch(Side build, const PlanRequest& request);
 
 // Widths of the columns of one side that are moved with its keys, in the order of the moves: on
 // CUDA, where a radix sort moves a key and one value, one move each; on the CPU, and where they are

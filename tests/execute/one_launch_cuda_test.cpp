@@ -2,6 +2,7 @@
 // behind, and what it tells of its time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "src/execute/execute.hpp"
@@ -175,6 +176,62 @@ TEST(OneLaunch, LeavesOutNulls) {
         }
         if (HasFailure()) return;
       }
+    }
+  }
+}
+
+// Of few build rows so many probe rows are asked about that only chains of few output rows are
+// written. Dense and scattered keys that come once or twice, few of which match; and thrice, all.
+TEST(OneLaunch, JoinsManyRowsWithFew) {
+  if (open_queue(GPUJOIN_DEVICE_CUDA) == nullptr) GTEST_SKIP() << "no CUDA device";
+  constexpr size_t kBuildRows = 100'000;
+  constexpr size_t kProbeRows = 2'100'000;
+  constexpr uint64_t kFar = 0x9e3779b1;
+  struct Case {
+    uint64_t stride;
+    uint64_t repeated;
+    uint64_t spread;  // of keys that are asked for, one of which the build side has
+    double nulls;
+    bool in_vain;
+  };
+  columns::JoinSpec spec;
+  spec.materialize = true;
+  spec.left_columns = {0, 5, 4};
+  spec.right_columns = {5, 4};
+  for (Case const& of :
+       {Case{1, 1, 9, 0, false}, Case{kFar, 1, 9, 0, false}, Case{1, 2, 9, 0.2, false},
+        Case{kFar, 2, 9, 0, false}, Case{1, 3, 1, 0, true}}) {
+    SCOPED_TRACE("stride " + std::to_string(of.stride) + ", " + std::to_string(of.repeated) +
+                 " a key");
+    uint64_t const keys = kBuildRows / of.repeated;
+    RelationShape build{kBuildRows, 4, keys, of.stride, of.nulls, 0, 0};
+    build.unique_keys = of.repeated == 1;
+    HostRelation const right = random_relation(build, 71);
+    HostRelation const left =
+        random_relation({kProbeRows, 4, of.spread * keys, of.stride, 0, 0, 0}, 72);
+    std::string const technique = technique_of(left, right, GPUJOIN_ALGORITHM_DIRECT_CARRIED, spec);
+    EXPECT_EQ(technique.find("in vain") != std::string::npos, of.in_vain) << technique;
+    if (HasFailure()) return;
+  }
+}
+
+// Which a few rows tell, before any is chained.
+TEST(OneLaunch, LeavesAKeyWithALargePartOfTheRows) {
+  if (open_queue(GPUJOIN_DEVICE_CUDA) == nullptr) GTEST_SKIP() << "no CUDA device";
+  for (size_t const rows : {20'000, 300'000}) {
+    for (int32_t const key_width : {4, 8}) {
+      SCOPED_TRACE(std::to_string(rows) + " rows, keys of " + std::to_string(key_width));
+      HostRelation right = random_relation({rows, key_width, 2 * rows, 3, 0.1, 0, 0}, 81);
+      HostColumn& keys = right.columns[0];
+      auto const width = static_cast<size_t>(key_width);
+      for (size_t row = 0; row < rows; row += 7) {
+        std::copy_n(keys.data.begin(), width,
+                    keys.data.begin() + static_cast<ptrdiff_t>(row * width));
+      }
+      HostRelation const left = random_relation({2000, key_width, 2 * rows, 3, 0, 0, 0}, 82);
+      std::string const technique =
+          technique_of(left, right, GPUJOIN_ALGORITHM_DIRECT_CARRIED, all_columns());
+      EXPECT_NE(technique.find("in vain"), std::string::npos) << technique;
     }
   }
 }

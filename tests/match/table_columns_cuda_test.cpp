@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/limits.hpp"
 #include "kernels/tuning.hpp"
 #include "src/base/traffic.hpp"
 #include "src/match/small_table.hpp"
@@ -29,6 +30,9 @@ constexpr PlacesOfNeighbours kAllNeighbours[] = {
     PlacesOfNeighbours::kAnywhere, PlacesOfNeighbours::kNear, PlacesOfNeighbours::kInFewSlices};
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint32_t kSmall = kernels::kSmallTableRows;
+// Of which with kSmall others more than one launch is made, and so it is of few rows with these.
+constexpr uint32_t kNotFew = kernels::kSmallBuildRows + 1000;
+constexpr uint32_t kMany = kernels::kSmallProbeRows + 9000;
 
 // Keys first, first + stride, ... in the arithmetic of their width, so that an odd stride scatters
 // them all over it.
@@ -340,7 +344,7 @@ std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPai
 // Places of dense keys at most, as the join of so many rows has room for.
 uint64_t most_places(const Sizes& sizes) {
   uint64_t const most = base::traffic::most_direct_places(sizes.build);
-  if (uint64_t{sizes.build} + sizes.probe > kSmall) return most;
+  if (!kernels::joins_in_one_launch(sizes.build, sizes.probe)) return most;
   return std::min(most, 2 * base::traffic::global_table_slots(sizes.build));
 }
 
@@ -357,7 +361,7 @@ std::string trace_of(const KeySeries& series, const Sizes& sizes, int32_t key_wi
 // One block, all blocks at once, a launch for each step, and few rows that ask a table.
 const std::vector<Sizes>& paths() {
   static const std::vector<Sizes> all = {
-      {700, 3000}, {20000, 50000}, {30000, kSmall}, {kSmall, 300}, {kSmall, 100'000}};
+      {700, 3000}, {20000, 50000}, {kNotFew, kSmall}, {kSmall, 300}, {kSmall, 100'000}};
   return all;
 }
 
@@ -400,7 +404,7 @@ TEST_F(TableColumns, OfDenseKeysAreFoundByTheirPlace) {
 
 // The only build column, of 4 bytes, is in the slots of hashed keys of 4 bytes.
 TEST_F(TableColumns, OfALoneValueAreThoseOfTheBuildRow) {
-  Sizes const sizes = {30000, kSmall};
+  Sizes const sizes = {kNotFew, kSmall};
   for (int32_t const key_width : {4, 8}) {
     uint64_t const scatter = key_width == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15;
     KeySeries const series = {"scattered", 5, scatter, 3 * sizes.build};
@@ -429,7 +433,7 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
     key *= 0xa5cb9243;
     return key ^ key >> 16;
   }();
-  uint32_t const probe_rows = kSmall;
+  uint32_t const probe_rows = kMany;
   std::vector<uint32_t> const probe(probe_rows, kAllOnesMixed);
   base::Buffer const probe_keys = upload(queue(), probe);
   struct Lone {
@@ -597,10 +601,10 @@ TEST_F(TableColumns, OfTheMostRowsInSlotsAndOfMore) {
 
 // Values of 4 and 8 bytes in any order: a slot has room for a key of 4 bytes and these in both.
 TEST_F(TableColumns, OfMixedWidthsLieInSlotsInAnyOrder) {
-  Sizes const sizes = {20000, kSmall};
+  Sizes const sizes = {kNotFew, kSmall};
   for (int32_t const key_width : {4, 8}) {
     uint64_t const scatter = key_width == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15;
-    KeyPair const keys({"scattered", 5, scatter, 60000}, sizes, key_width, 0.8, 6);
+    KeyPair const keys({"scattered", 5, scatter, 3 * kNotFew}, sizes, key_width, 0.8, 6);
     for (std::vector<int32_t> const& widths :
          {std::vector{8, 4}, std::vector{4, 8}, std::vector{4, 4, 4}, std::vector{8, 8},
           std::vector{4, 2}, std::vector{8}}) {
@@ -817,10 +821,10 @@ TEST_F(TableColumns, OfManyNeighboursThatRepeatAreNone) {
 TEST_F(TableColumns, OfAnyNumberOfRows) {
   constexpr uint32_t kBlock = kernels::kSmallTableBlockRows;
   std::vector<Sizes> sizes = {{1, 1},
-                              {1, kSmall - 2},
-                              {1, kSmall - 1},
-                              {1, kSmall},
-                              {1, kSmall + 1},
+                              {1, kernels::kSmallProbeRows},
+                              {1, kernels::kSmallProbeRows + 1},
+                              {kernels::kSmallBuildRows, kSmall},
+                              {kernels::kSmallBuildRows + 1, kSmall},
                               {1000, kBlock - 1},
                               {1000, kBlock},
                               {1000, kBlock + 1},
@@ -871,7 +875,7 @@ TEST_F(TableColumns, OfAnEmptySideAreNone) {
 // Where few rows are expected, what is found waits in a buffer of its warp for a whole batch, and
 // the rest of it is written at the end. Else it is written as it is found, be it much or little.
 TEST_F(TableColumns, OfFewMatchesAndOfMany) {
-  Sizes const sizes{30000, 2 * kSmall + 77};
+  Sizes const sizes{kNotFew, 2 * kSmall + 77};
   for (double const ratio : {0.0, 0.0001, 0.01, 0.3, 0.5, 0.99, 1.0}) {
     for (int32_t const key_width : {4, 8}) {
       SCOPED_TRACE(std::to_string(ratio) + " of the probe rows match");
@@ -1025,7 +1029,7 @@ TEST_F(TableColumns, LeaveScatteredKeysToAnother) {
   columns.leaves_scattered = true;
   columns.why_not = Finding::kKeysScattered;
   for (int32_t const width : {4, 8}) {
-    KeyPair const far({"far", 5, 16, 600'000}, {1000, kSmall}, width, 0.5, 3);
+    KeyPair const far({"far", 5, 16, 6 * kNotFew}, {kNotFew, kSmall}, width, 0.5, 3);
     EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, far, columns).has_value());
     auto const hashed = expect_rows(queue(), Match::kGlobalTable, far, columns);
     ASSERT_TRUE(hashed.has_value());
@@ -1034,7 +1038,7 @@ TEST_F(TableColumns, LeaveScatteredKeysToAnother) {
     auto const in_one_launch = expect_rows(queue(), Match::kDirectTable, few, columns);
     ASSERT_TRUE(in_one_launch.has_value());
     EXPECT_EQ(in_one_launch->table, Match::kGlobalTable);
-    KeyPair const dense({"dense", 5, 16, 1200}, {1000, kSmall}, width, 0.5, 3);
+    KeyPair const dense({"dense", 5, 16, kNotFew + 200}, {kNotFew, kSmall}, width, 0.5, 3);
     auto const placed = expect_rows(queue(), Match::kDirectTable, dense, columns);
     ASSERT_TRUE(placed.has_value());
     EXPECT_EQ(placed->table, Match::kDirectTable);
@@ -1060,8 +1064,8 @@ TEST_F(TableColumns, AreNoMoreThanALaunchHasRoomFor) {
 TEST_F(TableColumns, EndWithMemoryLimitAndReturnEverything) {
   int done = 0;
   int refused = 0;
-  for (Sizes const& sizes : {Sizes{20000, 1'000'000}, Sizes{20000, kSmall}}) {
-    KeyPair const keys({"with gaps", 0, 1, 40000}, sizes, 4, 0.9, 10);
+  for (Sizes const& sizes : {Sizes{20000, 1'000'000}, Sizes{kNotFew, kSmall}}) {
+    KeyPair const keys({"with gaps", 0, 1, 2 * sizes.build}, sizes, 4, 0.9, 10);
     for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
       for (uint64_t const limit : {512U << 20, 64U << 20, 32U << 20, 16U << 20}) {
         auto const limited = limited_queue(limit);
@@ -1116,7 +1120,7 @@ class TablePlans : public GpuTest {
 
 // One block, all blocks at once, and a launch for each step.
 const std::vector<size_t>& probe_sizes() {
-  static const std::vector<size_t> all = {900, 60000, size_t{kSmall} + 9000};
+  static const std::vector<size_t> all = {900, 60000, kMany};
   return all;
 }
 
@@ -1151,7 +1155,7 @@ TEST_F(TablePlans, LeaveOutNullKeysAndFetchNullablePayloads) {
 
 TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
   for (size_t const rows : probe_sizes()) {
-    bool const one_launch = rows < kSmall;
+    bool const one_launch = rows < kMany;
     EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_DIRECT_CARRIED, probe_shape(rows, 4, 1, 0.1),
                           unique_shape(1'000'000, 4, 1, 0.1)),
               one_launch ? "global_table: the keys are too far apart for direct_table"
@@ -1161,9 +1165,9 @@ TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
 
 // Nobody named the table, and stores are slow.
 TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
-  constexpr size_t kRows = 100'000;
-  constexpr size_t kProbeRows =
-      size_t{kSmall} / 4 * 5;  // more than one launch joins, also without NULL keys
+  // More than one launch joins, also without NULL keys.
+  constexpr size_t kRows = size_t{kNotFew} / 4 * 5;
+  constexpr size_t kProbeRows = size_t{kSmall} / 4 * 5;
   struct Case {
     int32_t key_width;
     double nulls;
@@ -1220,7 +1224,7 @@ TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
 // Few rows by chains of a key's.
 TEST_F(TablePlans, AnswerByPairsWhereKeysRepeat) {
   for (size_t const rows : probe_sizes()) {
-    bool const by_pairs = rows > kSmall;
+    bool const by_pairs = rows == kMany;
     RelationShape repeated = unique_shape(1000, 4, 1, 0.1);
     repeated.unique_keys = false;
     for (gpujoin_algorithm const algorithm :
@@ -1247,7 +1251,7 @@ TEST_F(TablePlans, FilterTheBuildSide) {
         expect_join(algorithm, probe_shape(rows, 8, uint64_t{1} << 40, nulls),
                     unique_shape(1500, 8, 1, nulls), false, GPUJOIN_FILTER_KEY_BITS);
         expect_join(algorithm, probe_shape(rows, 4, 1, nulls), repeated,
-                    static_cast<double>(rows) * (1 - nulls) > kSmall, GPUJOIN_FILTER_KEY_BITS);
+                    rows == kMany && nulls == 0, GPUJOIN_FILTER_KEY_BITS);
       }
       if (HasFailure()) return;
     }

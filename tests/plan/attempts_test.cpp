@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "src/base/status.hpp"
 #include "tests/plan/requests.hpp"
 
@@ -15,6 +17,7 @@ using testing::h200;
 using testing::pairs_request;
 using testing::request_of;
 using testing::sample_of;
+using testing::sparse_sample;
 
 constexpr int64_t kRows22 = int64_t{1} << 22;
 constexpr int64_t kRows27 = int64_t{1} << 27;
@@ -197,6 +200,37 @@ TEST(Attempts, WhatNeedsLeastIsTheLastResort) {
     EXPECT_GE(candidate.memory_bytes, last->memory_bytes);
   }
   EXPECT_EQ(next_attempt(choice.attempts, *last, Finding::kNoRoom), nullptr);
+}
+
+// A scan of the build keys tells of sides in order, before a table is made that no look chose: they
+// are merged where that takes less, and searched in the larger side where both are unique.
+TEST(Attempts, MergeSidesThatTurnOutToLieInOrder) {
+  const PlanRequest request = request_of(3'000'000, 1'400'000, 2);
+  const auto attempts = attempts_for(request);
+  ASSERT_EQ(algorithm_name(attempts.front().plan), "DIRECT-CARRIED");
+  const Attempt* const merged = next_attempt(attempts, attempts.front(), Finding::kKeysInOrder);
+  const Attempt* const unique = next_attempt(attempts, attempts.front(), Finding::kUniqueInOrder);
+  ASSERT_NE(merged, nullptr);
+  ASSERT_NE(unique, nullptr);
+  EXPECT_EQ(algorithm_name(merged->plan), "SMJ-CARRIED");
+  EXPECT_EQ(merged->plan.build_side, Side::kRight);
+  EXPECT_EQ(algorithm_name(unique->plan), "SMJ-CARRIED");
+  EXPECT_EQ(unique->plan.build_side, Side::kLeft);
+  for (const Attempt* const each : {merged, unique}) {
+    EXPECT_NE(next_attempt(attempts, *each, Finding::kKeysUnordered), nullptr);
+  }
+  EXPECT_LT(merged->seconds,
+            attempt_after(attempts, attempts.front(), Finding::kKeysScattered).seconds);
+
+  const auto merges = [](const std::vector<Attempt>& list) {
+    return std::any_of(list.begin(), list.end(), [](const Attempt& attempt) {
+      return attempt.plan.match == Match::kMergeTiles;
+    });
+  };
+  EXPECT_FALSE(merges(attempts_for(request, 0, sparse_sample(1)))) << "a look has told";
+  EXPECT_FALSE(merges(attempts_for(naming(GPUJOIN_ALGORITHM_DIRECT_CARRIED, 3'000'000, 1'400'000))))
+      << "whoever named a table gets what comes of it";
+  EXPECT_FALSE(merges(attempts_for(request_of(100'000, 3'000'000, 2)))) << "one launch";
 }
 
 // An attempt that keys may end has one behind it, the last resort's too.

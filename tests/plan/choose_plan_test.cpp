@@ -18,6 +18,7 @@ using testing::request_of;
 using testing::sample_of;
 using testing::sparse_sample;
 
+constexpr int64_t kRows22 = int64_t{1} << 22;
 constexpr int64_t kRows27 = int64_t{1} << 27;
 constexpr uint64_t kGigabyte = 1'000'000'000;
 
@@ -904,6 +905,45 @@ TEST(NeedsSample, SoonerWherePartitionsOrALargeTableAreInQuestion) {
   large.right.payload_widths.assign(4, 16);
   EXPECT_EQ(sample_effort(large, h200()), SampleEffort::kCounted);
   EXPECT_FALSE(leaves_scattered_keys(unseen(large).plan, large, h200(), 0));
+}
+
+// Who does not read the candidates has fewer of them weighed, and gets the same plan.
+TEST(ChoosePlan, LeavesOutWhatIsOutdone) {
+  for (const int64_t left : {int64_t{30'000}, kRows22, kRows27}) {
+    for (const int64_t right : {kRows22, kRows27}) {
+      for (const int32_t payloads : {0, 1, 4}) {
+        for (const bool pairs : {false, true}) {
+          for (const SampleStatistics& sample :
+               {sparse_sample(1), sparse_sample(0.1), dense_sample(left, left)}) {
+            PlanRequest request =
+                pairs ? pairs_request(left, right) : request_of(left, right, payloads);
+            const PlanChoice all = choose_plan(request, sample, h200(), 0);
+            const PlanChoice some = choose_plan(request, sample, h200(), 0, false);
+            EXPECT_EQ(to_text(some.plan()), to_text(all.plan()));
+            EXPECT_LT(some.candidates.size(), all.candidates.size());
+            ASSERT_EQ(some.attempts.size(), all.attempts.size());
+            EXPECT_EQ(some.attempts.back().memory_bytes, all.attempts.back().memory_bytes);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ChoosePlan, LeavesOutNothingThatAloneFits) {
+  for (const bool pairs : {false, true}) {
+    for (const int64_t left : {kRows22, kRows27}) {
+      for (const int32_t width : {4, 8}) {
+        const PlanRequest request =
+            pairs ? pairs_request(left, kRows27, width) : request_of(left, kRows27, 2, width);
+        for (uint64_t limit = uint64_t{1} << 26; limit < uint64_t{1} << 35; limit += limit / 32) {
+          const JoinPlan all = choose_plan(request, sparse_sample(1), h200(), limit).plan();
+          const PlanChoice some = choose_plan(request, sparse_sample(1), h200(), limit, false);
+          EXPECT_EQ(to_text(some.plan()), to_text(all)) << limit;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
