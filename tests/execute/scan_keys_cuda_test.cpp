@@ -67,7 +67,7 @@ TEST(ScanKeys, LeadToAnotherJoin) {
       {"both in order, foreign keys", kFewer, kMany, kFewer, kFewer, true, "match=merge_tiles",
        "both sides lie in their order"},
       {"both in order, unique", kMany, kFewer, kMany, kFewer, true, "build=left",
-       "too far apart and unique"},
+       "both sides lie in their order"},
       {"both in order, all repeated", kFewer, kMany, kFewer / 2, kFewer / 2, true,
        "match=co_partitions", "build keys repeat"},
       {"in no order, the smaller side repeats", kMany, kFewer, kMany, kFewer / 3, false, "", ""},
