@@ -61,8 +61,8 @@ HostRelation relation_of(const Shape& shape, bool left, uint64_t stride) {
 TEST(ScanKeys, LeadToAnotherJoin) {
   auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
   if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
-  constexpr size_t kMany = 1'300'000;
-  constexpr size_t kFewer = 900'000;
+  constexpr size_t kMany = 1'900'000;
+  constexpr size_t kFewer = 1'600'000;
   Shape const shapes[] = {
       {"both in order, foreign keys", kFewer, kMany, kFewer, kFewer, true, "match=merge_tiles",
        "both sides lie in their order"},

@@ -205,7 +205,7 @@ TEST(Attempts, WhatNeedsLeastIsTheLastResort) {
 // A scan of the build keys tells of sides in order, before a table is made that no look chose: they
 // are merged where that takes less, and searched in the larger side where both are unique.
 TEST(Attempts, MergeSidesThatTurnOutToLieInOrder) {
-  const PlanRequest request = request_of(3'000'000, 1'400'000, 2);
+  const PlanRequest request = request_of(3'000'000, 1'700'000, 2);
   const auto attempts = attempts_for(request);
   ASSERT_EQ(algorithm_name(attempts.front().plan), "DIRECT-CARRIED");
   const Attempt* const merged = next_attempt(attempts, attempts.front(), Finding::kKeysInOrder);
@@ -228,9 +228,10 @@ TEST(Attempts, MergeSidesThatTurnOutToLieInOrder) {
     });
   };
   EXPECT_FALSE(merges(attempts_for(request, 0, sparse_sample(1)))) << "a look has told";
-  EXPECT_FALSE(merges(attempts_for(naming(GPUJOIN_ALGORITHM_DIRECT_CARRIED, 3'000'000, 1'400'000))))
+  EXPECT_FALSE(merges(attempts_for(naming(GPUJOIN_ALGORITHM_DIRECT_CARRIED, 3'000'000, 1'700'000))))
       << "whoever named a table gets what comes of it";
   EXPECT_FALSE(merges(attempts_for(request_of(100'000, 3'000'000, 2)))) << "one launch";
+  EXPECT_FALSE(merges(attempts_for(request_of(1'000'000, 3'000'000, 2)))) << "hashed in L2";
 }
 
 // An attempt that keys may end has one behind it, the last resort's too.
