@@ -144,27 +144,41 @@ __device__ __forceinline__ SeenByBlock<Key> see_keys(const Key* __restrict__ key
   return see_tiles(keys, rows, 1, sink, [](uint64_t) {});
 }
 
-// One thread a block, before it tells. One block by itself has nobody to tell but the host.
+// One thread a block.
 template <typename Key>
-__device__ __forceinline__ void note_seen(const SeenByBlock<Key>& seen, KeyRangeState* state) {
-  if (gridDim.x == 1) return;
+__device__ __forceinline__ void note_block(const SeenByBlock<Key>& seen, KeyRangeState* state) {
   if (seen.breaks) atomicOr(&state->has_breaks, 1U);
   note_range(seen.range, &state->noted);
 }
+// Of the last block to come: it sees what all blocks noted before, each ahead of a barrier.
+template <typename Key>
+__device__ __forceinline__ void take_noted(const volatile KeyRangeState& state,
+                                           SeenByBlock<Key>* seen) {
+  seen->range = noted_range<Key>(state.noted);
+  seen->breaks = state.has_breaks != 0;
+}
+template <typename Key>
+__device__ __forceinline__ KeyRange range_of(const SeenByBlock<Key>& seen) {
+  TurnedRange<Key> const& all = seen.range;
+  return {all.any, all.all, all.low, all.high, seen.breaks ? 0 : uint64_t{seen.step}};
+}
 
-// The same thread. The last block to come tells the host, which needs no copy then: it sees what
-// all blocks wrote before, each ahead of a barrier.
+// One thread a block, before it tells. One block by itself has nobody to tell but the host.
+template <typename Key>
+__device__ __forceinline__ void note_seen(const SeenByBlock<Key>& seen, KeyRangeState* state) {
+  if (gridDim.x != 1) note_block(seen, state);
+}
+
+// The same thread. The last block to come tells the host, which needs no copy then.
 template <typename Key>
 __device__ __forceinline__ void tell_seen(SeenByBlock<Key> seen, KeyRangeState* state,
                                           KeyRangeAnswer* answer) {
   if (gridDim.x != 1) {
     if (!comes_last(&state->finished)) return;
-    seen.range = noted_range<Key>(state->noted);
-    seen.breaks = static_cast<volatile KeyRangeState*>(state)->has_breaks != 0;
+    take_noted(*state, &seen);
     *state = {};
   }
-  TurnedRange<Key> const& all = seen.range;
-  answer->content = {all.any, all.all, all.low, all.high, seen.breaks ? 0 : uint64_t{seen.step}};
+  answer->content = range_of(seen);
   give_answer(answer);
 }
 

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     if (window.descends) flags |= of_build ? kBuildDescends : kProbeDescends;
     if (window.repeats) flags |= of_build ? kKeyRepeats : kProbeRepeats;
   }
-  SeenByBlock<Key> const seen = see_keys(keys, rows, [&](uint64_t, Key key) {
+  SeenByBlock<Key> seen = see_keys(keys, rows, [&](uint64_t, Key key) {
     Key const mixed = mix_key(key);
     bool const is_sampled = static_cast<uint32_t>(mixed >> (8 * (sizeof(Key) - 4))) < sampled;
     if (!is_sampled || mixed == 0 || (flags & kKeyRepeats) != 0) return;
@@ -98,14 +98,12 @@ __global__ void __launch_bounds__(kStreamThreads)
   __syncthreads();
   if (threadIdx.x == 0) {
     if (of_block != 0) atomicOr(&state->flags, of_block);
-    if (seen.breaks) atomicOr(&state->seen.has_breaks, 1U);
-    note_range(seen.range, &state->seen.noted);
+    note_block(seen, &state->seen);
     is_last = comes_last(&state->seen.finished);
     if (is_last) {
-      auto const* const all = static_cast<const volatile KeyTraitsState<Key>*>(state);
-      TurnedRange<Key> const range = noted_range<Key>(all->seen.noted);
-      uint64_t const step = all->seen.has_breaks != 0 ? 0 : uint64_t{seen.step};
-      answer->content = {{range.any, range.all, range.low, range.high, step}, all->flags};
+      auto const* const noted = static_cast<const volatile KeyTraitsState<Key>*>(state);
+      take_noted(noted->seen, &seen);
+      answer->content = {range_of(seen), noted->flags};
       give_answer(answer);
     }
   }

@@ -7,27 +7,17 @@
 
 namespace gpujoin::execute {
 
-namespace {
-
-// Whether it is worth it.
-bool scans_keys(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  return plan.match == plan::Match::kDirectTable && plan.transform == plan::Transform::kNone &&
-         plan.filter == plan::Filter::kNone && !join.choice.sample.sampled;
-}
-
-}  // namespace
-
 using plan::Finding;
 
 Finding scan_keys(base::Queue& queue, const PlannedJoin& join, const plan::Attempt& attempt,
                   GpuSide& build, GpuSide& probe, plan::JoinPlan* plan, SeenKeys* seen) {
-  if (!scans_keys(join, *plan)) return Finding::kJoined;
+  plan::SampleStatistics const& sample = join.choice.sample;
+  if (!plan::scans_keys(*plan, sample)) return Finding::kJoined;
   build.prepare(*plan);
   match::TableSide const rows = build.table_side();
   if (rows.rows == 0) return Finding::kJoined;
   match::TableSide other;
-  // The order of rows that are on their way is not waited for.
-  if (plan->keys == plan::Keys::kPlain && plan->transfer == plan::Transfer::kNone) {
+  if (plan::scans_order(*plan, sample)) {
     probe.prepare(*plan, true);
     if (!probe.drops_rows()) other = probe.table_side();
   }

@@ -84,28 +84,24 @@ class AttemptList {
   // The same of sides that both lie in order, where merging them takes less than what follows then.
   // Whoever named a table gets what comes of it.
   void after_scattered_in_order() {
-    const bool is_unseen =
-        first_.plan.match == Match::kDirectTable && first_.plan.transform == Transform::kNone &&
-        first_.plan.filter == Filter::kNone && first_.plan.keys == Keys::kPlain && !sample_.sampled;
     const bool is_free =
         !names_table(request_) && !request_.in_order && !columns::comes_alone(request_.kind);
     const bool are_many = std::min(request_.left.rows, request_.right.rows) >= kFewestMerged;
-    if (!is_unseen || !is_free || !are_many) return;
+    if (!scans_order(first_.plan, sample_) || !is_free || !are_many) return;
     if (attempts_.back().after != Finding::kKeysScattered) return;
     JoinPlan plan = first_.plan;
     plan.match = Match::kMergeTiles;
     SampleStatistics in_order = sample_;
     in_order.lies_in_order = true;
     const Candidate merge = cost_of(plan, request_, in_order, facts_);
-    const bool fits = limit_ == 0 || merge.memory_bytes <= limit_;
-    if (!fits || merge.seconds >= attempts_.back().seconds) return;
+    if (!fits(merge) || merge.seconds >= attempts_.back().seconds) return;
     add(Finding::kKeysInOrder, merge);
     // Of unique keys either side may be searched: fewer rows look for theirs in the larger one.
     const auto larger = building_on_other(request_, first_.plan.build_side);
     if (!larger || probe().rows <= build().rows) return;
     plan.build_side = build_side_of(*larger);
     const Candidate in_larger = cost_of(plan, *larger, in_order, facts_);
-    if (limit_ == 0 || in_larger.memory_bytes <= limit_) add(Finding::kUniqueInOrder, in_larger);
+    if (fits(in_larger)) add(Finding::kUniqueInOrder, in_larger);
   }
 
   // A table of the other side, whose keys may be unique where those of the build side are not: more
@@ -129,8 +125,7 @@ class AttemptList {
     repeated.rows_per_match = std::max(repeated.rows_per_match, kRowsPerRepeatedKey);
     const Candidate other = cost_of(plan, *request, sample, facts_);
     const Candidate next = cost_of(of_any_keys(), request_, repeated, facts_);
-    const bool fits = limit_ == 0 || other.memory_bytes <= limit_;
-    if (!fits || other.seconds > kLikelyUnique * next.seconds) return;
+    if (!fits(other) || other.seconds > kLikelyUnique * next.seconds) return;
     AttemptList of_other(other, *request, sample, facts_, limit_);
     const bool one_launch = is_one_launch(other.plan, *request);
     if (!one_launch) of_other.after_scattered_places();
@@ -139,8 +134,7 @@ class AttemptList {
     // other 0.69; of 6*10^6 rows, skewed, and 8*10^5 1.1 and 0.59.
     constexpr int64_t kAsMany = 4;
     Attempt& last = of_other.attempts_.back();
-    const bool has_more =
-        probe().rows / kAsMany > build().rows && (limit_ == 0 || next.memory_bytes <= limit_);
+    const bool has_more = probe().rows / kAsMany > build().rows && fits(next);
     if (has_more && partitions(last.plan.transform)) last = {next, last.after};
     of_other.after_scattered_in_order();
     of_other.attempts_.front().after = Finding::kKeysRepeat;
@@ -150,8 +144,7 @@ class AttemptList {
   // Of a table whose build keys repeat, or of sides that do not lie in order.
   void after_unsuited_keys(Finding found) {
     const Candidate preferred = cost(of_any_keys());
-    const bool fits = limit_ == 0 || preferred.memory_bytes <= limit_;
-    if (fits) return add(found, preferred);
+    if (fits(preferred)) return add(found, preferred);
     const Candidate other = cost(are_few() ? partitioned() : as_pairs());
     const bool less = other.memory_bytes < preferred.memory_bytes;
     add(found, less ? other : preferred);
@@ -187,6 +180,9 @@ class AttemptList {
   }
 
  private:
+  bool fits(const Candidate& candidate) const {
+    return limit_ == 0 || candidate.memory_bytes <= limit_;
+  }
   bool may_hash() const { return build().rows <= int64_t{kernels::kMostHashedRows}; }
 
   const SideStatistics& build() const {
@@ -282,6 +278,15 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
   if (plan.keys == Keys::kHashed && plan.gather == Gather::kCarried) list.after_collisions();
   list.last_resort(candidates);
   return list.take();
+}
+
+bool scans_keys(const JoinPlan& plan, const SampleStatistics& sample) {
+  return plan.match == Match::kDirectTable && plan.transform == Transform::kNone &&
+         plan.filter == Filter::kNone && !sample.sampled;
+}
+
+bool scans_order(const JoinPlan& plan, const SampleStatistics& sample) {
+  return scans_keys(plan, sample) && plan.keys == Keys::kPlain && plan.transfer == Transfer::kNone;
 }
 
 uint64_t most_memory(const std::vector<Attempt>& attempts) {

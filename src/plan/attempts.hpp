@@ -17,6 +17,12 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
                                  const PlanRequest& request, const SampleStatistics& sample,
                                  const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 
+// Whether the build keys are scanned before the plan's table of addresses is made, which no look
+// chose.
+bool scans_keys(const JoinPlan& plan, const SampleStatistics& sample);
+// Whether the scan says of both sides whether they lie in order, too: neither is on its way.
+bool scans_order(const JoinPlan& plan, const SampleStatistics& sample);
+
 // The most that any attempt needs but the last resort, which is asked for when there is no room.
 uint64_t most_memory(const std::vector<Attempt>& attempts);
 

@@ -188,6 +188,11 @@ bool is_one_launch(const JoinShape& shape) {
                                       static_cast<uint64_t>(shape.probe.rows));
 }
 
+bool is_one_launch(const JoinPlan& plan, const JoinShape& shape) {
+  return probes_table(plan.match) && plan.gather == Gather::kCarried &&
+         plan.transform == Transform::kNone && is_one_launch(shape);
+}
+
 bool joins_in_one_launch(Side build, const PlanRequest& request) {
   const auto left = static_cast<uint64_t>(request.left.rows);
   const auto right = static_cast<uint64_t>(request.right.rows);
@@ -262,9 +267,8 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   const uint64_t pairs =
       plan.gather == Gather::kCarried ? 0 : shape.pairs * base::traffic::kPairBytes;
   // One launch has room for a row of each probe row.
-  const bool one_launch = is_one_launch(shape) && probes_table(plan.match) &&
-                          plan.gather == Gather::kCarried && plan.transform == Transform::kNone;
-  const uint64_t rows_out = one_launch ? std::max(shape.pairs, shape.probe_rows) : shape.pairs;
+  const uint64_t rows_out =
+      is_one_launch(plan, shape) ? std::max(shape.pairs, shape.probe_rows) : shape.pairs;
   const uint64_t columns = rows_out * (gathered_width(true) + gathered_width(false));
   uint64_t copies = 0;
   const bool copied = plan.transfer != Transfer::kNone && plan.transfer != Transfer::kZeroCopy;

@@ -49,6 +49,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 
 // Whether one launch makes a table and asks it, where the plan is one whose probe writes columns.
 bool is_one_launch(const JoinShape& shape);
+// And whether the plan is such a one.
+bool is_one_launch(const JoinPlan& plan, const JoinShape& shape);
 bool joins_in_one_launch(Side build, const PlanRequest& request);
 
 // Widths of the columns of one side that are moved with its keys, in the order of the moves: on

@@ -49,9 +49,8 @@ bool has_all_rows(const JoinPlan& plan, const SideOfKind& side) {
 
 // Whether a table finds any build row of a key, which may repeat.
 bool is_found_once(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
-  const bool of_one_launch = probes_table(plan.match) && plan.gather == Gather::kCarried &&
-                             plan.transform == Transform::kNone && is_one_launch(shape);
-  return (of_one_launch || shape.any_row) && !side.is_build && columns::comes_alone(side.wanted);
+  return (is_one_launch(plan, shape) || shape.any_row) && !side.is_build &&
+         columns::comes_alone(side.wanted);
 }
 
 // Whether a table marks the rows of a side, in the place of writing them: build rows by one of

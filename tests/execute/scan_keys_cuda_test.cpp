@@ -23,7 +23,7 @@ struct Shape {
   uint64_t right_keys;
   bool in_order;
   std::string expected;  // in the plan that joined
-  std::string in_vain;   // of the attempts before it; "": there is none
+  std::string in_vain;   // of the attempts before it
 };
 
 // Rows in the order of the first column, all columns alike.
@@ -70,7 +70,8 @@ TEST(ScanKeys, LeadToAnotherJoin) {
        "both sides lie in their order"},
       {"both in order, all repeated", kFewer, kMany, kFewer / 2, kFewer / 2, true,
        "match=co_partitions", "build keys repeat"},
-      {"in no order, the smaller side repeats", kMany, kFewer, kMany, kFewer / 3, false, "", ""},
+      {"in no order, the smaller side repeats", kMany, kFewer, kMany, kFewer / 3, false, "",
+       "build keys repeat"},
       {"in no order, foreign keys", kFewer, kMany, kFewer, kFewer, false, "",
        "keys are too far apart"},
   };

@@ -232,6 +232,9 @@ TEST(Attempts, MergeSidesThatTurnOutToLieInOrder) {
       << "whoever named a table gets what comes of it";
   EXPECT_FALSE(merges(attempts_for(request_of(100'000, 3'000'000, 2)))) << "one launch";
   EXPECT_FALSE(merges(attempts_for(request_of(1'000'000, 3'000'000, 2)))) << "hashed in L2";
+  PlanRequest on_its_way = request;
+  on_its_way.left.in_host_memory = true;
+  EXPECT_FALSE(merges(attempts_for(on_its_way))) << "nobody waits for its order";
 }
 
 // An attempt that keys may end has one behind it, the last resort's too.
