@@ -6,8 +6,8 @@
 // In       probe_keys[probe_rows]; a finder (table_columns.cuh) of one slice, which finds heads;
 //          chains; columns of both sides
 // Out      target[] of each column, without holes; *written, added to: the rows; *too_many: a chain
-//          is longer than kMostChainedRows, or there are more than most_rows: then nothing of it
-//          has a meaning. Rows beyond the capacity are counted only
+//          is longer than kMostChainedRows, or the first rows foretell more than most_rows: then
+//          nothing of it has a meaning. Rows beyond the capacity are counted only
 // Launch   all threads of a launch
 // Moves    as table_columns.cuh, and two sectors of chains twice for each row put out
 //
@@ -83,6 +83,13 @@ __device__ __forceinline__ void write_chain_step(const TableJoin<typename Rows::
   }
 }
 
+// Whether so many output rows of `probed` rows or fewer foretell more than so many. Once half of
+// the rows are written it is too late to start again.
+__device__ __forceinline__ bool foretells_more(unsigned long long rows, uint64_t probed,
+                                               uint64_t probe_rows, unsigned long long most) {
+  return most != kNoLimit && probed < probe_rows / 2 && rows * probe_rows > most * probed;
+}
+
 template <int kThreads, int kWidth, int kItems, typename Finder>
 __device__ __forceinline__ void write_chained_columns(
     const TableJoin<typename Finder::Key>& join, const Finder& finder, const ChainedRows& chains,
@@ -101,7 +108,9 @@ __device__ __forceinline__ void write_chained_columns(
     unsigned long long base = 0;
     if (threadIdx.x % 32 == 0) base = atomicAdd(written, static_cast<unsigned long long>(count));
     base = __shfl_sync(0xffffffffU, base, 0);
-    if (is_too_long || base + count > most_rows) {
+    // Other warps are as far as this one.
+    uint64_t const probed = first + stride;
+    if (is_too_long || foretells_more(base + count, probed, join.probe_rows, most_rows)) {
       *too_many = 1;
       return;
     }

@@ -6,8 +6,8 @@
 // In       keys of both sides, columns of both sides in the order of the keys
 // Out      target[] of each column, without holes; the answer. Of repeated build keys that are
 //          refused, of a key with more rows than are chained, or that seems to have them, and of
-//          more output rows by chains than `most_chained`, nothing of it has a meaning. Rows beyond
-//          the room are counted only
+//          more output rows by chains than `most_chained`, as the first foretell, nothing of it has
+//          a meaning. Rows beyond the room are counted only
 // Needs    state all 0, which it is again afterwards; slots for both kinds of table; of unique
 //          build keys room for as many output rows as there are probe rows
 // Launch   cooperative
@@ -281,9 +281,8 @@ __global__ void __launch_bounds__(kSmallChainThreads)
   constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
   if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
   auto const write = [&](const auto& finder) {
-    write_chained_columns<kSmallChainThreads, kWidth, kItems>(join.output, finder, join.chains,
-                                                              join.most_chained, &join.state->rows,
-                                                              &join.state->too_many);
+    write_chained_columns<kSmallChainThreads, kWidth, kItems>(
+        join.output, finder, join.chains, kNoLimit, &join.state->rows, &join.state->too_many);
   };
   if (is_direct) {
     FindSmallPlaces<Key> const finder = {table_of(*join.places),

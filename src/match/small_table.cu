@@ -89,7 +89,7 @@ class SmallJoin {
   }
 
   uint64_t most_chained(uint64_t build_rows, uint64_t probe_rows) const {
-    if (build_rows + probe_rows <= kernels::kSmallTableRows) return UINT64_MAX;
+    if (build_rows + probe_rows <= kernels::kSmallTableRows) return kernels::kNoLimit;
     uint64_t width = 1;
     for (CarriedOutput const& output : outputs_) width += static_cast<uint64_t>(output.width);
     return kernels::kMostChainedBytes / width;
