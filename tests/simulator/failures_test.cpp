@@ -80,9 +80,11 @@ class Failures : public DeviceTest {
     bool may_be_survived = false;
   };
 
-  // All n one after the other with SIMULATOR_ALL=1; else fewer and fewer of the later ones.
+  // All n one after the other with SIMULATOR_ALL=1, of which SIMULATOR_ALL=k leaves all but each
+  // k-th to other processes, from SIMULATOR_FIRST on; else fewer and fewer of the later ones.
   static int64_t after(int64_t n) {
-    return setting("SIMULATOR_ALL", 0) != 0 ? n + 1 : n + 1 + n / 16;
+    int64_t const processes = setting("SIMULATOR_ALL", 0);
+    return processes != 0 ? n + processes : n + 1 + n / 16;
   }
 
   void fail_at_every_call(const Scenario& scenario, const Injection& injection,
@@ -90,7 +92,7 @@ class Failures : public DeviceTest {
     RunDraw const draw = run_of(scenario);
     int64_t failed = 0;
     int64_t tried = 0;
-    for (int64_t n = 1; !HasFailure(); n = after(n)) {
+    for (int64_t n = setting("SIMULATOR_FIRST", 1); !HasFailure(); n = after(n)) {
       SCOPED_TRACE(std::string(scenario.name) + ", call " + std::to_string(n));
       SimulatedContext context(draw, device(), beside);
       ASSERT_NE(context.get(), nullptr);
