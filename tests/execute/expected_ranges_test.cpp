@@ -47,7 +47,19 @@ TEST(ExpectedRanges, TakeNoStepsFromTheOtherSide) {
   ASSERT_TRUE(right.has_value());
   EXPECT_EQ(right->build.low, turned(-7));
   EXPECT_EQ(right->build.any & ~right->build.all, UINT64_MAX);
-  EXPECT_EQ(right->probe.high, turned(51'296));
+}
+
+// A key outside would cost more than the range leaves out.
+TEST(ExpectedRanges, OfAProbeSideThatCoversTheOtherAreAll) {
+  PlannedJoin join = join_of({0, 51'200, false}, {100, 51'000, false});
+  auto const all = expected_ranges(join, building_on(plan::Side::kLeft), 4);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(all->probe.low, 0U);
+  EXPECT_EQ(all->probe.high, UINT32_MAX);
+  join.choice.sample.probe_range.exact = true;
+  EXPECT_EQ(expected_ranges(join, building_on(plan::Side::kLeft), 4)->probe.high, turned(51'000));
+  join.choice.sample.probe_range = {40'000, 51'200, false};
+  EXPECT_LT(expected_ranges(join, building_on(plan::Side::kLeft), 4)->probe.high, UINT32_MAX);
 }
 
 TEST(ExpectedRanges, EndWhereKeysDo) {
