@@ -114,7 +114,7 @@ struct TableJoin {
   bool unmatched;                         // rows without a match come out, and no others
   const uint32_t* has_duplicates;         // not 0: the join is not done; null: it is
   const void* packed_rows;                // of the build side by place, or null
-  uint8_t packed_words[kCarriedColumns];  // the first word of each build column in its row
+  uint8_t packed_bytes[kCarriedColumns];  // the first byte of each build column in its row
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x]
   unsigned long long* found;  // of lookups, in the place of counters, tails and capacity

@@ -112,18 +112,34 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
   for (int item = 0; item < kItems; ++item) rows.slots[item] = 32 * item + lane;
 }
 
-// A build row's columns side by side: one random access instead of one for each. Row: uint2 or
-// uint4, or NoRow.
+// A build row's columns side by side: one random access instead of one for each. Row: uint32_t,
+// uint2 or uint4, or NoRow.
 struct NoRow {};
 
 template <typename Row>
 __device__ __forceinline__ uint32_t word_of(const Row& row, int32_t word) {
-  uint32_t value = word == 0 ? row.x : row.y;
-  if constexpr (sizeof(Row) == 16) {
-    if (word == 2) value = row.z;
-    if (word == 3) value = row.w;
+  if constexpr (sizeof(Row) == 4) {
+    return row;
+  } else {
+    uint32_t value = word == 0 ? row.x : row.y;
+    if constexpr (sizeof(Row) == 16) {
+      if (word == 2) value = row.z;
+      if (word == 3) value = row.w;
+    }
+    return value;
   }
-  return value;
+}
+
+// value_of(item): of each row that is written.
+template <typename Value, typename Rows, typename ValueOf>
+__device__ __forceinline__ void write_packed_values(const CarriedColumn& column, const Rows& rows,
+                                                    ValueOf value_of) {
+  auto* const first = rows.first_place(static_cast<Value*>(column.target));
+#pragma unroll
+  for (int item = 0; item < Rows::kItems; ++item) {
+    if (!rows.is_written(item)) continue;
+    write_value<true>(rows.place(first, item), static_cast<Value>(value_of(item)));
+  }
 }
 
 template <int kWidth, typename Row, typename Join, typename Rows>
@@ -142,22 +158,24 @@ __device__ __forceinline__ void write_packed_rows(const Join& join, const Rows& 
       write_carried_column<kWidth>(join, column, rows);
       continue;
     }
-    int32_t const word = join.packed_words[i];
+    int32_t const word = join.packed_bytes[i] / 4;
+    auto const word_of_item = [&](int item) { return word_of(packed[item], word); };
     if (kWidth == 4 || column.width == 4) {
-      auto* const first = rows.first_place(static_cast<uint32_t*>(column.target));
-#pragma unroll
-      for (int item = 0; item < Rows::kItems; ++item) {
-        if (!rows.is_written(item)) continue;
-        write_value<true>(rows.place(first, item), word_of(packed[item], word));
-      }
+      write_packed_values<uint32_t>(column, rows, word_of_item);
       continue;
     }
-    auto* const first = rows.first_place(static_cast<uint64_t*>(column.target));
-#pragma unroll
-    for (int item = 0; item < Rows::kItems; ++item) {
-      if (!rows.is_written(item)) continue;
-      write_value<true>(rows.place(first, item), uint64_t{word_of(packed[item], word + 1)} << 32 |
-                                                     word_of(packed[item], word));
+    if (column.width == 8) {
+      write_packed_values<uint64_t>(column, rows, [&](int item) {
+        return uint64_t{word_of(packed[item], word + 1)} << 32 | word_of_item(item);
+      });
+      continue;
+    }
+    int32_t const shift = join.packed_bytes[i] % 4 * 8;
+    auto const part_of_item = [&](int item) { return word_of_item(item) >> shift; };
+    if (column.width == 2) {
+      write_packed_values<uint16_t>(column, rows, part_of_item);
+    } else {
+      write_packed_values<uint8_t>(column, rows, part_of_item);
     }
   }
 }

@@ -172,13 +172,6 @@ constexpr uint64_t pair_table_slots(uint64_t build_rows, uint64_t row_bytes) {
   return global_table_slots(build_rows) * (is_sparse_pair_table(build_rows, row_bytes) ? 2 : 1);
 }
 
-// Bytes of a row of so many values of 4 and 8 bytes side by side, which begins with so many others;
-// 8 or 16, or 0 where they do not fit. Those of 8 are at multiples of it, one of 4 fills the gap.
-constexpr uint64_t packed_row_bytes(uint64_t first_bytes, uint64_t fours, uint64_t eights) {
-  const uint64_t gap = first_bytes % 8 != 0 && eights != 0 && fours == 0 ? 4 : 0;
-  const uint64_t row = first_bytes + gap + 4 * fours + 8 * eights;
-  return row <= 8 ? 8 : row <= 16 ? 16 : 0;
-}
 // Slots of 16 bytes that hold a row's key and columns, for rows of which L2 holds twice as many; of
 // four times as many, where it does.
 constexpr uint64_t kRowSlotBytes = 16;

@@ -1,30 +1,37 @@
 #include "src/match/packed_row.hpp"
 
-#include "src/base/traffic.hpp"
+#include "src/base/packed_row_bytes.hpp"
 
 namespace gpujoin::match {
 
-PackedRow packed_row(const std::vector<TableColumn>& columns, int32_t first_byte) {
-  uint64_t fours = 0;
-  uint64_t eights = 0;
+PackedRow packed_row(const std::vector<TableColumn>& columns, int32_t first_byte,
+                     uint32_t build_rows) {
+  base::traffic::PackedValues values;
   for (TableColumn const& column : columns) {
-    if (column.width != 4 && column.width != 8) return {};
-    ++(column.width == 8 ? eights : fours);
+    values.ones += column.width == 1 ? 1 : 0;
+    values.twos += column.width == 2 ? 1 : 0;
+    values.fours += column.width == 4 ? 1 : 0;
+    values.eights += column.width == 8 ? 1 : 0;
   }
+  bool const has_narrow = values.ones + values.twos != 0;
+  if (values.count() != columns.size() || !base::traffic::packs_build_row(has_narrow, build_rows))
+    return {};
   PackedRow row;
   row.width = static_cast<int32_t>(
-      base::traffic::packed_row_bytes(static_cast<uint64_t>(first_byte), fours, eights));
+      base::traffic::packed_row_bytes(static_cast<uint64_t>(first_byte), values));
   if (row.width == 0) return {};
-  // A value of 8 bytes is stored at once.
-  int32_t const aligned = (first_byte + 7) / 8 * 8;
-  int32_t next_eight = aligned;
-  int32_t const behind = aligned + 8 * static_cast<int32_t>(eights);
-  int32_t next_four = eights != 0 && aligned == first_byte ? behind : first_byte;
-  for (TableColumn const& column : columns) {
-    int32_t& next = column.width == 8 ? next_eight : next_four;
-    row.words.push_back(static_cast<uint8_t>(next / 4));
-    next += column.width;
-    if (eights != 0 && next_four == aligned) next_four = behind;
+  row.bytes.resize(columns.size());
+  // Wide ones first: what is behind them is at a multiple of what is narrower.
+  int32_t const aligned = values.eights != 0 ? (first_byte + 7) / 8 * 8 : first_byte;
+  int32_t in_gap = first_byte;
+  int32_t behind = aligned;
+  for (int32_t const width : {8, 4, 2, 1}) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].width != width) continue;
+      int32_t& next = in_gap + width <= aligned ? in_gap : behind;
+      row.bytes[i] = static_cast<uint8_t>(next);
+      next += width;
+    }
   }
   return row;
 }

@@ -9,11 +9,13 @@
 namespace gpujoin::match {
 
 struct PackedRow {
-  int32_t width = 0;           // of the row, 8 or 16 bytes; 0: columns stay apart
-  std::vector<uint8_t> words;  // the first of each column, in words of 4 bytes
+  int32_t width = 0;           // of the row, 4, 8 or 16 bytes; 0: columns stay apart
+  std::vector<uint8_t> bytes;  // the first of each column
 };
 
-// After so many bytes that the row begins with. Columns stay apart where words do not hold them.
-PackedRow packed_row(const std::vector<TableColumn>& columns, int32_t first_byte);
+// After so many bytes that the row begins with, a multiple of 4. Columns stay apart where a row
+// does not hold them, or base::traffic::packs_build_row says so.
+PackedRow packed_row(const std::vector<TableColumn>& columns, int32_t first_byte,
+                     uint32_t build_rows);
 
 }  // namespace gpujoin::match

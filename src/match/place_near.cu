@@ -57,6 +57,12 @@ bool are_fours(const kernels::PlacedColumns& columns) {
                      [](kernels::PlacedColumn const& column) { return column.width == 4; });
 }
 
+// Whose words are of several columns.
+bool has_narrow(const kernels::PlacedColumns& columns) {
+  return std::any_of(columns.columns, columns.columns + columns.count,
+                     [](kernels::PlacedColumn const& column) { return column.width < 4; });
+}
+
 template <typename Key, typename Row>
 bool place(base::Queue& queue, const EmptyTable& table) {
   auto const places = static_cast<uint32_t>(table.range.places);
@@ -94,7 +100,7 @@ bool place(base::Queue& queue, const EmptyTable& table) {
 }  // namespace
 
 bool place_near(base::Queue& queue, const EmptyTable& table) {
-  if (table.build.tile_ranges == nullptr) return false;
+  if (table.build.tile_ranges == nullptr || has_narrow(table.placed)) return false;
   return with_placed_types(
       table, [&](auto key, auto row) { return place<decltype(key), decltype(row)>(queue, table); });
 }

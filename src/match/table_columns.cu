@@ -164,7 +164,7 @@ TablePointer row_slot_table(base::Queue& queue, const TableSide& build, const Co
   placed.row_width = kernels::kRowSlotBytes;
   for (size_t i = 0; i < columns.size(); ++i) {
     placed.columns[placed.count++] = {
-        columns[i].source, table.as<unsigned char>() + 4 * packed.words[i], columns[i].width};
+        columns[i].source, table.as<unsigned char>() + packed.bytes[i], columns[i].width};
   }
   made->finder = {{table.as<unsigned char>(), static_cast<uint32_t>(slots - 1)}};
   place_columns(queue, made->finder.table, 0, build, placed, made->has_duplicates);
@@ -180,11 +180,11 @@ struct Places {
   kernels::PlacedColumns placed{};
   PackedRow packed;
 
-  Places(base::Pool& pool, uint64_t places, const Columns& columns) {
+  Places(base::Pool& pool, uint64_t places, uint32_t build_rows, const Columns& columns) {
     if (columns.size() > std::size(placed.columns)) {
       base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to place at once", columns.size());
     }
-    if (columns.size() > 1) packed = packed_row(columns, 0);
+    if (columns.size() > 1) packed = packed_row(columns, 0, build_rows);
     placed.row_width = packed.width;
     auto const place_column = [&](int32_t width) {
       memory.push_back(pool.allocate(Memory::kDevice,
@@ -195,7 +195,7 @@ struct Places {
     unsigned char* const rows = packed.width != 0 ? place_column(packed.width) : nullptr;
     for (size_t i = 0; i < columns.size(); ++i) {
       unsigned char* const target =
-          rows != nullptr ? rows + 4 * packed.words[i] : place_column(columns[i].width);
+          rows != nullptr ? rows + packed.bytes[i] : place_column(columns[i].width);
       placed.columns[placed.count++] = {columns[i].source, target, columns[i].width};
       sources.push_back(target);
     }
@@ -322,11 +322,13 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   if (range.in_order && (plan.rows_stay || columns.size() <= 1)) {
     return unplaced_table<Key>(queue, range, columns, near);
   }
-  Places places(*queue.device_pool, range.places, columns);
+  Places places(*queue.device_pool, range.places, build.rows, columns);
   switch (places.placed.row_width) {
     case 0:
       return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), near,
                                               key_rows);
+    case 4:
+      return place_table<Key, uint32_t>(queue, range, build, std::move(places), near);
     case 8:
       return place_table<Key, uint2>(queue, range, build, std::move(places), near);
     default:
@@ -381,7 +383,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
   if (build.rows > kernels::kMostHashedRows) return nullptr;
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    PackedRow const packed = packed_row(columns, sizeof(Key));
+    PackedRow const packed = packed_row(columns, sizeof(Key), build.rows);
     bool const beside_key =
         packed.width == kernels::kRowSlotBytes && base::traffic::fits_row_slots(build.rows);
     return beside_key ? row_slot_table<Key>(queue, build, columns, packed)

@@ -43,9 +43,9 @@ kernels::TableJoin<Key> table_join(const Probe& probe, const Outputs& outputs) {
   args.unmatched = probe.wanted == ProbeRows::kUnmatched;
   args.has_duplicates = probe.has_duplicates;
   args.packed_rows = probe.packed_rows;
-  auto next_word = probe.packed.words.begin();
-  for (size_t i = 0; i < outputs.size() && next_word != probe.packed.words.end(); ++i) {
-    if (outputs[i].from == kernels::CarriedFrom::kBuild) args.packed_words[i] = *next_word++;
+  auto next_byte = probe.packed.bytes.begin();
+  for (size_t i = 0; i < outputs.size() && next_byte != probe.packed.bytes.end(); ++i) {
+    if (outputs[i].from == kernels::CarriedFrom::kBuild) args.packed_bytes[i] = *next_byte++;
   }
   return args;
 }

@@ -168,8 +168,10 @@ GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, b
   each_gathered_width(shape, plan, of_build, [&](int32_t width) {
     ++columns.count;
     columns.width += static_cast<uint64_t>(width);
-    columns.fours += width == 4 ? 1 : 0;
-    columns.eights += width == 8 ? 1 : 0;
+    columns.values.ones += width == 1 ? 1 : 0;
+    columns.values.twos += width == 2 ? 1 : 0;
+    columns.values.fours += width == 4 ? 1 : 0;
+    columns.values.eights += width == 8 ? 1 : 0;
   });
   return columns;
 }
@@ -226,7 +228,7 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
     // Places of dense keys with their columns, or slots: the larger of the two may be what it comes
     // to.
     const GatheredColumns gathered = gathered_columns(shape, plan, true);
-    const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
+    const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0, shape.build_rows) : 0;
     const uint64_t row = std::max(gathered.width, packed);
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)

@@ -129,7 +129,9 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
   // Read at random beside the slot: a key of 8 bytes, to be compared, and columns; a lone value of
   // 4 bytes is in the slot, as a row's number is.
   const bool in_slot = shape.key_width == 4 && gathered.count == 1 && gathered.width == 4;
-  const bool fits_slot = gathered.count > 0 && gathered.packed_bytes(shape.key_width) != 0;
+  const bool fits_slot =
+      gathered.count > 0 &&
+      gathered.packed_bytes(shape.key_width, shape.build_rows) == traffic::kRowSlotBytes;
   if (!in_slot && fits_slot && traffic::fits_row_slots(shape.build_rows)) {
     return row_slot_columns(plan, shape, gathered, facts);
   }

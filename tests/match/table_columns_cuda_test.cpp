@@ -599,7 +599,7 @@ TEST_F(TableColumns, OfTheMostRowsInSlotsAndOfMore) {
   }
 }
 
-// Values of 4 and 8 bytes in any order: a slot has room for a key of 4 bytes and these in both.
+// Values of up to 8 bytes in any order: a slot has room for a key of 4 bytes and these in both.
 TEST_F(TableColumns, OfMixedWidthsLieInSlotsInAnyOrder) {
   Sizes const sizes = {kNotFew, kSmall};
   for (int32_t const key_width : {4, 8}) {
@@ -607,7 +607,8 @@ TEST_F(TableColumns, OfMixedWidthsLieInSlotsInAnyOrder) {
     KeyPair const keys({"scattered", 5, scatter, 3 * kNotFew}, sizes, key_width, 0.8, 6);
     for (std::vector<int32_t> const& widths :
          {std::vector{8, 4}, std::vector{4, 8}, std::vector{4, 4, 4}, std::vector{8, 8},
-          std::vector{4, 2}, std::vector{8}}) {
+          std::vector{4, 2}, std::vector{8}, std::vector{1}, std::vector{2, 8},
+          std::vector{1, 4, 2}, std::vector{1, 8, 2, 1}, std::vector{2, 2, 2, 2, 2}}) {
       for (bool const numbers : {false, true}) {
         SCOPED_TRACE(std::to_string(key_width) + ": " + ::testing::PrintToString(widths));
         expect_table(expect_rows(queue(), Match::kGlobalTable, keys, {widths, {4}, numbers}),
@@ -617,7 +618,7 @@ TEST_F(TableColumns, OfMixedWidthsLieInSlotsInAnyOrder) {
   }
 }
 
-// Values of 4 and 8 bytes of the build side lie side by side, where all fit 16 bytes; others apart.
+// Values of up to 8 bytes of the build side lie side by side, where all fit 16 bytes; others apart.
 TEST_F(TableColumns, HaveEveryWidth) {
   std::vector<Columns> const selections = {{{}, {}},
                                            {{4}, {4}},
@@ -633,6 +634,10 @@ TEST_F(TableColumns, HaveEveryWidth) {
                                            {{}, {1}},
                                            {{16}, {16, 16}},
                                            {{4, 16}, {}},
+                                           {{1, 1, 1}, {1}},
+                                           {{1, 2}, {}},
+                                           {{2, 4, 1}, {4}},
+                                           {{1, 8, 2, 1}, {2}},
                                            {{1, 2, 4, 8, 16}, {16, 8, 4, 2, 1}}};
   for (Sizes const& sizes : paths()) {
     for (int32_t const key_width : {4, 8}) {
@@ -741,7 +746,8 @@ std::string words_of(const std::vector<int32_t>& widths) {
 // their columns.
 TEST_F(TableColumns, OfNeighboursHaveRowsOfEveryWidth) {
   std::vector<std::vector<int32_t>> const selections = {
-      {}, {4}, {4, 4}, {8}, {16}, {4, 4, 4}, {4, 4, 4, 4}, {8, 4}, {4, 8}, {8, 8}};
+      {},     {4},    {4, 4}, {8},    {16},      {4, 4, 4}, {4, 4, 4, 4},
+      {8, 4}, {4, 8}, {8, 8}, {1, 1}, {2, 1, 4}, {1, 8}};
   Sizes const sizes{1'100'003, 600'007};
   uint64_t const places = sizes.build + sizes.build / 10;
   for (int32_t const key_width : {4, 8}) {

@@ -104,13 +104,6 @@ TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(4), 8U);
   EXPECT_EQ(global_table_slots(5), 16U);
   EXPECT_EQ(global_table_bytes(kBuild), uint64_t{1} << 31);
-  EXPECT_EQ(packed_row_bytes(4, 1, 0), 8U);
-  EXPECT_EQ(packed_row_bytes(4, 1, 1), 16U);
-  EXPECT_EQ(packed_row_bytes(4, 0, 1), 16U);
-  EXPECT_EQ(packed_row_bytes(4, 2, 1), 0U);
-  EXPECT_EQ(packed_row_bytes(8, 2, 0), 16U);
-  EXPECT_EQ(packed_row_bytes(0, 1, 1), 16U);
-  EXPECT_EQ(packed_row_bytes(0, 2, 0), 8U);
   EXPECT_EQ(row_slots(1), 4U);
   EXPECT_EQ(row_slots(1 << 19), uint64_t{1} << 21);
   EXPECT_EQ(row_slots(1 << 20), uint64_t{1} << 21);
