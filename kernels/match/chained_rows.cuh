@@ -108,7 +108,7 @@ __device__ __forceinline__ void write_chained_columns(
     unsigned long long base = 0;
     if (threadIdx.x % 32 == 0) base = atomicAdd(written, static_cast<unsigned long long>(count));
     base = __shfl_sync(0xffffffffU, base, 0);
-    // Other warps are as far as this one.
+    // Other warps are about as far as this one.
     uint64_t const probed = first + stride;
     if (is_too_long || foretells_more(base + count, probed, join.probe_rows, most_rows)) {
       *too_many = 1;

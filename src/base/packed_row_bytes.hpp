@@ -29,7 +29,7 @@ constexpr uint64_t packed_row_bytes(uint64_t first_bytes, const PackedValues& va
 
 // Whether columns of a build row lie side by side in a table, where they fit. Narrow ones of few
 // rows, which a multiprocessor's own cache holds, stay apart. H200, rows by 10^7 others or more,
-// apart and side by side: 2.6*10^4 rows of 2 + 2 bytes 0.41 and 0.44 ms, 2*10^5 of 1 + 1 0.86 and
+// apart and side by side: 2.6*10^4 rows of 1 + 1 bytes 0.41 and 0.44 ms, 2*10^5 of 1 + 1 0.86 and
 // 0.62, 10^6 of 2 + 2 1.02 and 0.67, 4*10^6 of four of 1 byte 2.13 and 1.20.
 constexpr bool packs_build_row(bool has_narrow, uint64_t build_rows) {
   return !has_narrow || build_rows > kernels::kSmallBuildRows;

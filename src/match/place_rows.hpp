@@ -49,8 +49,9 @@ inline kernels::PlaceSlices shared_slices_of(const base::Queue& queue, const Emp
 // from each other, for more slices.
 bool place_by_slices(base::Queue& queue, const EmptyTable& table, bool near);
 
-// From where they lie. Waits for the stream. False also where the keys' tiles are not told, rows
-// near each other have places too far apart for it, or there is no room for what is noted of them.
+// From where they lie, by whole words. Waits for the stream. False also where the keys' tiles are
+// not told, columns of 1 or 2 bytes share a word, rows near each other have places too far apart
+// for it, or there is no room for what is noted of them.
 bool place_near(base::Queue& queue, const EmptyTable& table);
 
 // function(Key, Row), types of an EmptyTable that these can fill; else false.

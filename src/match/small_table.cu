@@ -75,6 +75,10 @@ class SmallJoin {
       base::fail(GPUJOIN_ERROR_ROW_LIMIT, "%u rows", answer.rows());
     }
     if (written_.rows > written_.room) {
+      // Which the first rows did not foretell.
+      if (args_.most_chained != kernels::kNoLimit && written_.rows / 2 > args_.most_chained) {
+        return std::nullopt;
+      }
       make_room(written_.rows);
       if (!outputs_.empty()) write_chains(answer.is_direct());
     }

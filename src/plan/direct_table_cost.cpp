@@ -26,13 +26,11 @@ namespace {
 struct PlaceRow {
   uint64_t columns;
   uint64_t width;
-  bool has_narrow;  // a word of it is of several columns
 };
 PlaceRow place_row(const JoinPlan& plan, const JoinShape& shape) {
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
   const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0, shape.build_rows) : 0;
-  const bool has_narrow = packed != 0 && gathered.values.ones + gathered.values.twos != 0;
-  return {packed != 0 ? 1 : gathered.count, std::max(gathered.width, packed), has_narrow};
+  return {packed != 0 ? 1 : gathered.count, std::max(gathered.width, packed)};
 }
 
 // Bytes of the places between two keys so far apart. Infinite: they may be anywhere.
@@ -304,10 +302,9 @@ void set_neighbours(const PlanRequest& request, const SampleStatistics& sample,
   const JoinShape shape = shape_of(*plan, request, sample);
   const uint64_t places = direct_places(shape);
   if (is_one_launch(shape) || !lies_near(*plan, shape, places)) return;
-  // Rows are placed from where they lie by whole words.
-  const bool from_tiles = !place_row(*plan, shape).has_narrow &&
-                          slices_of_tile(*plan, shape, places, facts) <= kernels::kMostNearVisits;
-  plan->neighbours = from_tiles ? PlacesOfNeighbours::kInFewSlices : PlacesOfNeighbours::kNear;
+  plan->neighbours = slices_of_tile(*plan, shape, places, facts) <= kernels::kMostNearVisits
+                         ? PlacesOfNeighbours::kInFewSlices
+                         : PlacesOfNeighbours::kNear;
   const bool may_stay = shape.sample.build_in_order && places <= shape.build_rows;
   plan->rows_stay = lies_in_order(*plan, shape, places) ||
                     (may_stay && unplaced_columns(*plan, shape, places, facts).seconds <

@@ -229,7 +229,12 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
     // to.
     const GatheredColumns gathered = gathered_columns(shape, plan, true);
     const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0, shape.build_rows) : 0;
-    const uint64_t row = std::max(gathered.width, packed);
+    // Of what is told as a column of one byte some may be a nullable one's validity: a row number
+    // then travels for both, up to two bytes more, and rows are as wide as hold it.
+    const bool may_be_numbers = gathered.count > 1 && gathered.values.ones != 0;
+    const uint64_t most = gathered.width + (may_be_numbers ? 2 : 0);
+    const uint64_t held = !may_be_numbers ? most : most <= 8 ? 8 : std::max<uint64_t>(most, 16);
+    const uint64_t row = std::max(held, packed);
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
                                 : 0;

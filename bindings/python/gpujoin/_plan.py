@@ -31,6 +31,7 @@ _EXPLAIN_BYTES = 1 << 14  # at first
 _SHORT_PAIRS = 1 << 22
 # To plan a join looks at rows, never at pairs. Another thread would take half of a plan's 0.8 ms.
 _SOON_PLANNED_ROWS = 1 << 18
+_SOON_PLANNED_BYTES = 1 << 26
 
 
 class Count(NamedTuple):
@@ -334,7 +335,11 @@ def plan_columns(
     # So few rows that even each with each are soon there.
     rows = [source.table.num_rows for source in inputs.values() if source.table is not None]
     is_short = len(rows) == 2 and rows[0] * rows[1] <= _SHORT_PAIRS
-    plans_soon = is_short or (len(rows) == 2 and sum(rows) <= _SOON_PLANNED_ROWS)
+    plans_soon = is_short or (
+        len(rows) == 2
+        and sum(rows) <= _SOON_PLANNED_ROWS
+        and sum(source.table.nbytes for source in inputs.values()) <= _SOON_PLANNED_BYTES
+    )
     handle = _abi.Handle("plan")
     parts = *described.relations, ctypes.byref(described.spec), ctypes.byref(options)
     fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
