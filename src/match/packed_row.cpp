@@ -7,18 +7,10 @@ namespace gpujoin::match {
 PackedRow packed_row(const std::vector<TableColumn>& columns, int32_t first_byte,
                      uint32_t build_rows) {
   base::traffic::PackedValues values;
-  for (TableColumn const& column : columns) {
-    values.ones += column.width == 1 ? 1 : 0;
-    values.twos += column.width == 2 ? 1 : 0;
-    values.fours += column.width == 4 ? 1 : 0;
-    values.eights += column.width == 8 ? 1 : 0;
-  }
-  bool const has_narrow = values.ones + values.twos != 0;
-  if (values.count() != columns.size() || !base::traffic::packs_build_row(has_narrow, build_rows))
-    return {};
+  for (TableColumn const& column : columns) values.add(column.width);
   PackedRow row;
   row.width = static_cast<int32_t>(
-      base::traffic::packed_row_bytes(static_cast<uint64_t>(first_byte), values));
+      base::traffic::build_row_bytes(static_cast<uint64_t>(first_byte), values, build_rows));
   if (row.width == 0) return {};
   row.bytes.resize(columns.size());
   // Wide ones first: what is behind them is at a multiple of what is narrower.

@@ -76,9 +76,7 @@ class SmallJoin {
     }
     if (written_.rows > written_.room) {
       // Which the first rows did not foretell.
-      if (args_.most_chained != kernels::kNoLimit && written_.rows / 2 > args_.most_chained) {
-        return std::nullopt;
-      }
+      if (written_.rows / 2 > args_.most_chained) return std::nullopt;
       make_room(written_.rows);
       if (!outputs_.empty()) write_chains(answer.is_direct());
     }

@@ -168,10 +168,7 @@ GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, b
   each_gathered_width(shape, plan, of_build, [&](int32_t width) {
     ++columns.count;
     columns.width += static_cast<uint64_t>(width);
-    columns.values.ones += width == 1 ? 1 : 0;
-    columns.values.twos += width == 2 ? 1 : 0;
-    columns.values.fours += width == 4 ? 1 : 0;
-    columns.values.eights += width == 8 ? 1 : 0;
+    columns.values.add(width);
   });
   return columns;
 }

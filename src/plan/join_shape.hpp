@@ -74,13 +74,10 @@ std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& pla
 struct GatheredColumns {
   uint64_t count = 0;
   uint64_t width = 0;
-  base::traffic::PackedValues values;  // those of up to 8 bytes
+  base::traffic::PackedValues values;
   // Bytes of a row of them side by side behind so many others, or 0.
   uint64_t packed_bytes(uint64_t first_bytes, uint64_t build_rows) const {
-    const bool are_packed =
-        values.count() == count &&
-        base::traffic::packs_build_row(values.ones + values.twos != 0, build_rows);
-    return are_packed ? base::traffic::packed_row_bytes(first_bytes, values) : 0;
+    return base::traffic::build_row_bytes(first_bytes, values, build_rows);
   }
 };
 GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, bool of_build);

@@ -47,6 +47,12 @@ TEST(ExpectedRanges, TakeNoStepsFromTheOtherSide) {
   ASSERT_TRUE(right.has_value());
   EXPECT_EQ(right->build.low, turned(-7));
   EXPECT_EQ(right->build.any & ~right->build.all, UINT64_MAX);
+  // Those of its own are, where its range is expected.
+  PlannedJoin const half = join_of({0, 51'200, false}, {3, 102'403, false});
+  auto const of_half = expected_ranges(half, building_on(plan::Side::kRight), 4);
+  ASSERT_TRUE(of_half.has_value());
+  EXPECT_EQ(of_half->build.any & ~of_half->build.all, UINT64_MAX);
+  EXPECT_EQ(of_half->probe.high, turned(51'296));
 }
 
 // A key outside would cost more than the range leaves out.
