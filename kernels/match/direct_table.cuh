@@ -146,6 +146,12 @@ struct FindPlaces {
   }
 };
 
+// Of several slices, which blocks ask side by side.
+template <typename KeyType>
+struct FindSlicedPlaces : FindPlaces<KeyType> {
+  static constexpr bool kStaysInCache = false;
+};
+
 // Of places that rows near each other ask near each other, while L2 has them.
 template <typename KeyType>
 struct FindNearPlaces : FindPlaces<KeyType> {

@@ -16,6 +16,7 @@
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
+#include "kernels/whole_value.cuh"
 
 namespace gpujoin::kernels {
 
@@ -191,7 +192,7 @@ __device__ __forceinline__ void write_run(Value* target, const Value (&values)[k
 // A value that is read once: it shall not push a table out of L2.
 template <bool kPassesBy, typename Value>
 __device__ __forceinline__ Value read_value(const Value* source) {
-  if constexpr (kPassesBy && sizeof(Value) <= 8) {
+  if constexpr (kPassesBy && kIsWhole<Value>) {
     return __ldcs(source);
   } else {
     return *source;
@@ -199,7 +200,7 @@ __device__ __forceinline__ Value read_value(const Value* source) {
 }
 template <bool kPassesBy, typename Value>
 __device__ __forceinline__ void write_value(Value* target, Value value) {
-  if constexpr (kPassesBy && sizeof(Value) <= 8) {
+  if constexpr (kPassesBy && kIsWhole<Value>) {
     __stcs(target, value);
   } else {
     *target = value;
@@ -217,7 +218,7 @@ __device__ __forceinline__ void write_values(Value* target, const Rows& rows, Va
     for (int i = 0; i < kAtOnce; ++i) {
       if (rows.is_written(first + i)) values[i] = value_of(first + i);
     }
-    if constexpr (Rows::kIsRun && kAtOnce == Rows::kItems && sizeof(Value) <= 8) {
+    if constexpr (Rows::kIsRun && kAtOnce == Rows::kItems && kIsWhole<Value>) {
       if (rows.is_whole()) {
         write_run(first_place, values);
         return;
@@ -235,7 +236,7 @@ __device__ __forceinline__ void write_values(Value* target, const Rows& rows, Va
 template <typename Join, typename Value, typename Rows>
 __device__ __forceinline__ void write_carried(const CarriedColumn& column, const Rows& rows) {
   constexpr bool kPassesBy = Join::kKeepsTable;
-  constexpr int kAtOnce = sizeof(Value) <= 8 ? Rows::kItems : 1;
+  constexpr int kAtOnce = kIsWhole<Value> ? Rows::kItems : 1;
   auto const* const source = static_cast<const Value*>(column.source);
   auto* const target = static_cast<Value*>(column.target);
   if constexpr (Join::kMissesRows) {
@@ -312,8 +313,13 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
   }
   // The switch over widths is for what is not of one: its branches cost registers in a loop that
   // has few.
-  with_width<kWidth>(column.width,
-                     [&](auto zero) { write_carried<Join, decltype(zero)>(column, rows); });
+  auto const write = [&](auto zero) { write_carried<Join, decltype(zero)>(column, rows); };
+  // Lookups wait for the table, and have no registers for values of 16 bytes.
+  if constexpr (Join::kKeepsTable) {
+    with_width<kWidth>(column.width, write);
+  } else {
+    with_whole_value<kWidth>(column.width, column.source, column.target, write);
+  }
 }
 
 // kWidth: of every column but the keys, 4 or 8; 0: of any.

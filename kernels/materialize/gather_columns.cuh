@@ -18,6 +18,7 @@
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
 #include "kernels/warp_sum.cuh"
+#include "kernels/whole_value.cuh"
 
 namespace gpujoin::kernels {
 
@@ -50,7 +51,9 @@ __device__ void gather_values(const GatherColumn& column, const uint32_t (&rows)
   Value values[kStreamItems];
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
-    if (tile + item * kStreamThreads + threadIdx.x < pairs) values[item] = source[rows[item]];
+    if (tile + item * kStreamThreads + threadIdx.x < pairs) {
+      values[item] = source[rows[item]];
+    }
   }
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
@@ -103,7 +106,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
   for (int i = 0; i < args.column_count; ++i) {
     GatherColumn const& column = args.columns[i];
-    with_value_type(column.width, [&](auto zero) {
+    with_whole_value<0>(column.width, column.source, column.target, [&](auto zero) {
       gather_values<decltype(zero)>(column, rows, tile, args.pairs);
     });
     if (column.target_validity != nullptr) gather_validity(column, rows, tile, args.pairs);

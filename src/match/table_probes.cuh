@@ -254,6 +254,12 @@ class TableOf final : public ColumnTable {
       }
     }
     if constexpr (kHasPlaces) {
+      using Sliced = kernels::FindSlicedPlaces<Key>;
+      if (finder.slices > 1) {
+        auto const join =
+            words ? probe_in_chunks<4, true, Row, Sliced> : probe_in_chunks<0, true, Row, Sliced>;
+        return join(queue, expected, Sliced{finder}, seen_by(probe, wanted), outputs);
+      }
       // Blocks that drift apart find few bytes in L2 all the same. Turns are drawn for a batch, of
       // which columns of any width have twice as many. H200, sides in order: 2*10^6 x 1.6*10^8 rows
       // in turns 1.86 ms, by a stride 1.74, 1.1*10^6 x 8*10^7 0.67 and 0.64; of 4 bytes, 6*10^6 x
