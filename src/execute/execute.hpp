@@ -142,9 +142,13 @@ std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue& queue, const P
 std::optional<keys::KeyEncoding> look_at_build_keys_on_gpu(base::Queue& queue,
                                                            const PlannedJoin& join);
 
-// Key sampling where the keys are, by the rule in src/plan/key_sample.hpp. make_plan calls it when
-// plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the
-// findings to plan::statistics_of.
+// What a sample of both sides says, whose first keys lie where the device reads them. make_plan
+// asks when plan::sample_effort says so.
+plan::SampleStatistics sample_sides(base::Queue& queue, const PlannedJoin& join,
+                                    plan::Device device, plan::SampleEffort effort);
+
+// Key sampling where the keys are, by the rule in src/plan/key_sample.hpp, with build and probe as
+// plan::build_side_of says; plan::statistics_of makes statistics of the findings.
 // effort: kPositions leaves step 2 of the rule out.
 plan::SampleFindings sample_on_gpu(base::Queue& queue, const columns::Relation& build,
                                    int32_t build_key, const columns::Relation& probe,

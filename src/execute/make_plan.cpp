@@ -186,6 +186,20 @@ std::string explain(const PlannedJoin& join) {
                            cost.seconds * 1e3, cost.technique);
 }
 
+plan::SampleStatistics sample_sides(base::Queue& queue, const PlannedJoin& join,
+                                    plan::Device device, plan::SampleEffort effort) {
+  bool const build_left = plan::build_side_of(join.request) == plan::Side::kLeft;
+  auto const& build = build_left ? *join.left : *join.right;
+  auto const& probe = build_left ? *join.right : *join.left;
+  int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
+  int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
+  plan::SampleFindings const found =
+      device == plan::Device::kCpu
+          ? sample_on_cpu(queue, build, build_key, probe, probe_key)
+          : sample_on_gpu(queue, build, build_key, probe, probe_key, effort);
+  return plan::statistics_of(found, build.rows, probe.rows);
+}
+
 // Which plan it is. Looks at keys where that is worth it.
 void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJoin* planned) {
   PlannedJoin& join = *planned;
@@ -211,15 +225,7 @@ void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJ
     if (!on_cpu_plan && request.key_count > 1) choose_encoding(queue, {}, &join);
     join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
   } else {
-    bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
-    auto const& build = build_left ? *join.left : *join.right;
-    auto const& probe = build_left ? *join.right : *join.left;
-    int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
-    int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
-    plan::SampleFindings const found =
-        on_cpu_plan ? sample_on_cpu(queue, build, build_key, probe, probe_key)
-                    : sample_on_gpu(queue, build, build_key, probe, probe_key, effort);
-    plan::SampleStatistics const sample = plan::statistics_of(found, build.rows, probe.rows);
+    plan::SampleStatistics const sample = sample_sides(queue, join, device, effort);
     if (!on_cpu_plan) choose_encoding(queue, sample, &join);
     bool const is_read = is_explained || join.context->log_function != nullptr;
     join.choice = plan::choose_plan(request, sample, facts, limit, is_read);

@@ -11,6 +11,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
 #include "src/execute/kept_build.hpp"
+#include "src/execute/looked_again.hpp"
 #include "src/execute/looked_keys.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/promises.hpp"
@@ -18,7 +19,6 @@
 #include "src/match/table_columns.hpp"
 #include "src/plan/any_row.hpp"
 #include "src/plan/attempts.hpp"
-#include "src/sample/sample_keys.hpp"
 
 namespace gpujoin::execute {
 
@@ -364,13 +364,15 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
   if (join.kept != nullptr && probe_kept(queue, join, result)) return;
   if (join.choice.plan().transfer == plan::Transfer::kProbeChunks)
     return in_chunks(queue, join, result);
-  std::vector<plan::Attempt> const& attempts = join.choice.attempts;
+  std::optional<PlannedJoin> looked;  // before the clock, which reads about its stages
+  PlannedJoin const* planned = &join;
   StageClock clock(queue, plan::Device::kCuda, result.statistics.stages);
   Sides sides(queue, join);
-  for (const plan::Attempt* attempt = &attempts.front();;) {
+  for (const plan::Attempt* attempt = &join.choice.attempts.front();;) {
+    std::vector<plan::Attempt> const& attempts = planned->choice.attempts;
     Finding found = Finding::kNoRoom;
     try {
-      found = try_to_join(queue, join, *attempt, sides, groups, clock, result);
+      found = try_to_join(queue, *planned, *attempt, sides, groups, clock, result);
     } catch (const base::Error& error) {
       bool const goes_on = is_no_room(error) && sides.is_brought() &&
                            plan::next_attempt(attempts, *attempt, found) != nullptr;
@@ -382,17 +384,13 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
     clock.note_in_vain(plan::to_text(found));
     forget(result);
     attempt = &plan::attempt_after(attempts, *attempt, found);
+    if (found != Finding::kKeysRepeat || looked || groups != nullptr) continue;
+    looked = looked_again(queue, join, *attempt, clock);
+    if (!looked) continue;
+    planned = &*looked;
+    attempt = &looked->choice.attempts.front();
   }
   clock.finish();
-}
-
-plan::SampleFindings sample_on_gpu(base::Queue& queue, const columns::Relation& build,
-                                   int32_t build_key, const columns::Relation& probe,
-                                   int32_t probe_key, plan::SampleEffort effort) {
-  base::await(queue, build.ready_event);
-  base::await(queue, probe.ready_event);
-  return sample::sample_keys(queue, build.columns[static_cast<size_t>(build_key)], build.rows,
-                             probe.columns[static_cast<size_t>(probe_key)], probe.rows, effort);
 }
 
 }  // namespace gpujoin::execute

@@ -228,6 +228,7 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
   // were dealt.
   bool const may_be_many = plan.expected_matches == 0 || plan.expected_matches >= kManyMatches;
   How const many = how_many_match<Key, kWidth>(queue.context.facts);
+  if (plan.matches_vary) how = many;
   if (may_be_many && (expected - std::min(hot, expected)) / kManyMatches > probe.rows) how = many;
   bool leaves = hot != 0;
   uint64_t behind = 0;

@@ -197,7 +197,8 @@ bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
 
 // Work units are how partitions are joined unless something else is named, and chunks of blocks are
 // how a match writes columns: for pairs they need a sort of their tails and save less than that.
-// What a filter leaves matches, and is carried; scattered keys are hashed for it, and need not be
+// What a filter leaves matches, and is carried, or fetched after a match in partitions; scattered
+// keys are hashed for it, and need not be
 // looked at for a table of places; what comes to parts of a table behind a filter nobody has
 // measured.
 void drop_unusual(const Named& named, int32_t key_count, std::vector<JoinPlan>* plans) {
@@ -205,7 +206,7 @@ void drop_unusual(const Named& named, int32_t key_count, std::vector<JoinPlan>* 
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;
     const bool chunks = plan.output == Output::kBlockChunks && !writes_columns(plan.gather);
     const bool any_gather = !named.gather && !named.output && !named.skew && !named.match;
-    const bool fetched = plan.filter != Filter::kNone && plan.gather != Gather::kCarried;
+    const bool fetched = plan.filter != Filter::kNone && !writes_columns(plan.gather);
     // A lone key is 8 bytes that travel as 4: where nothing travels, nothing is won.
     const bool travels =
         plan.transform == Transform::kRadixUnordered && writes_columns(plan.gather);

@@ -52,12 +52,13 @@ struct KeyRange {
 // the planner's assumptions. Build and probe are as build_side_of(request) says; for plans that
 // build on the other side the cost model turns the figures round.
 struct SampleStatistics {
-  bool sampled = false;             // heavy keys are known, and ranges as far as rows were read
-  bool counted = false;             // so are match ratio, rows per match and key bits
-  double match_ratio = 1.0;         // probe rows with a match
-  double rows_per_match = 1.0;      // build rows met by a matching probe row, on average
-  double scanned_share = 1.0;       // of the build rows, counted for those two
-  double rows_error = 0.0;          // relative standard error of their product
+  bool sampled = false;         // heavy keys are known, and ranges as far as rows were read
+  bool counted = false;         // so are match ratio, rows per match and key bits
+  double match_ratio = 1.0;     // probe rows with a match
+  double rows_per_match = 1.0;  // build rows met by a matching probe row, on average
+  double rows_spread = 0.0;     // of those, from one to another: deviation by mean; 0: or unknown
+  double scanned_share = 1.0;   // of the build rows, counted for those two
+  double rows_error = 0.0;      // relative standard error of their product
   double heaviest_build_key = 0.0;  // share of the build rows that the most frequent key has
   double heaviest_probe_key = 0.0;  // likewise of the probe side
   double heavy_build_share = 0.0;  // of the build rows, with a key that was drawn kHeavyDraws times
@@ -208,6 +209,11 @@ Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 enum class SampleEffort { kNone, kPositions, kCounted };
 SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,
                            std::string* why_not = nullptr);
+
+// Whether to look before such a join in partitions follows a table whose keys repeat, of a join
+// that was planned without a look.
+bool pays_to_look(const Candidate& next, const PlanRequest& request,
+                  const base::DeviceFacts& facts);
 
 // Throws ILLEGAL_PLAN with the reason when what the caller named does not fit together.
 // memory_limit_bytes: 0 = the device's memory; a candidate that has an attempt above it is passed

@@ -7,6 +7,7 @@
 
 #include "kernels/limits.hpp"
 #include "src/base/status.hpp"
+#include "src/plan/sample_rule.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -60,6 +61,14 @@ double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts
 
 double width_of(int64_t low, int64_t high) {
   return static_cast<double>(high) - static_cast<double>(low) + 1;
+}
+
+double keys_between(const SampleStatistics& sample, double rows) {
+  constexpr int32_t kMostBits = 60;
+  const double keys = width_of(sample.build_range.low, sample.build_range.high);
+  const int32_t bits = sample.probe_neighbour_bits;
+  if (!sample.sampled || keys < 1 || bits > kMostBits) return 1;
+  return std::min(1.0, std::ldexp(rows / static_cast<double>(kNeighbourRows), bits) / keys);
 }
 
 double covered_share(const KeyRange& range, const KeyRange& by) {

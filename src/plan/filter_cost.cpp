@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/plan/sample_rule.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -59,20 +60,36 @@ struct Bits {
   double ask_seconds;   // of one that is asked for
 };
 
+// Places that rows of the asking side near each other ask for: bits of neighbours, or, by hashes,
+// a sector a key.
+double places_asked_at_once(const JoinPlan& plan, const SampleStatistics& sample, uint64_t places,
+                            int64_t marking_rows) {
+  const double all = static_cast<double>(places);
+  if (probes_table(plan.match)) return all;
+  const double keys = keys_between(sample, static_cast<double>(kNeighbourRows));
+  if (keys > kKeysOfAnyOrder) return all;
+  const bool hashes = plan.filter == Filter::kKeyHashes;
+  const double at_once =
+      keys * (hashes ? static_cast<double>(marking_rows) * 8 * traffic::kSectorBytes : all);
+  return std::min(all, at_once);
+}
+
 Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marking_rows,
              const base::DeviceFacts& facts) {
   // A mark costs L2 what a read does: nobody waits for it. H200, 2^27 probe rows asking 2^22, 2^25
   // and, after marks of 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
   constexpr double kBitsFaster = 1.3;
   // Bits that fit the first-level cache are asked there, and marked in L2 as any. H200, 1.7*10^7
-  // rows asking 64 KiB take 3.2 ps a row with their keys, 3*10^7 asking 1 MiB 7.1.
+  // rows asking 64 KiB take 3.2 ps a row with their keys, 3*10^7 asking 1 MiB 7.1; 6*10^7 sorted
+  // rows asking 1.3 MiB 2.6.
   constexpr double kUsableL1 = 128 << 10;
   constexpr double kL1Faster = 3.3;
   const bool hashes = plan.filter == Filter::kKeyHashes;
   const uint64_t places = hashes ? traffic::hash_filter_places(static_cast<uint64_t>(marking_rows))
                                  : common_places(sample);
   const double seconds = read_seconds(1, places / 8, facts) / kBitsFaster;
-  const double near = std::min(1.0, 8 * kUsableL1 / static_cast<double>(places));
+  const double at_once = places_asked_at_once(plan, sample, places, marking_rows);
+  const double near = std::min(1.0, 8 * kUsableL1 / at_once);
   // Ranges that a sample saw of keys as they are need not be looked for.
   const bool are_seen = plan.keys == Keys::kPlain && sample.sampled && saw_ranges(sample);
   const uint64_t times_read = hashes || are_seen ? 1 : 2;
@@ -85,24 +102,26 @@ double taken_share(const JoinPlan& plan, const Bits& bits, int64_t keys) {
   return 1 - std::exp(-static_cast<double>(keys) / static_cast<double>(bits.places));
 }
 
-// seconds: of a bit of those rows that one is asked for or set of.
-Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, const Bits& bits,
-               double seconds, const base::DeviceFacts& facts) {
-  const uint64_t width = sum_of(side.payload_widths);
+// seconds: of a bit of those rows that one is asked for or set of. What is fetched after the match
+// stays where it is.
+Cost side_cost(const JoinPlan& plan, const SideStatistics& side, int64_t asked, int64_t kept,
+               const Bits& bits, double seconds, const base::DeviceFacts& facts) {
+  const bool stays = plan.gather == Gather::kCarriedRows;
+  const size_t columns_moved = stays ? 0 : side.payload_widths.size();
+  const uint64_t width = stays ? traffic::kRowIdBytes : sum_of(side.payload_widths);
   const bool keeps_all = kept == side.rows;
   const Traffic moved = traffic::filter_rows(
       static_cast<uint64_t>(side.rows), static_cast<uint64_t>(side.key_width), bits.times_read,
       static_cast<uint64_t>(asked), keeps_all ? 0 : static_cast<uint64_t>(kept), width);
   // Of few rows kept the columns are read by sectors, of which most are touched.
-  const uint64_t sectors =
-      std::min<uint64_t>(static_cast<uint64_t>(side.rows) * width,
-                         static_cast<uint64_t>(kept) * traffic::kSectorBytes *
-                             static_cast<uint64_t>(side.payload_widths.size()));
+  const uint64_t sectors = std::min<uint64_t>(
+      static_cast<uint64_t>(side.rows) * width,
+      static_cast<uint64_t>(kept) * traffic::kSectorBytes * static_cast<uint64_t>(columns_moved));
   const double columns = keeps_all ? 0 : static_cast<double>(sectors);
   return {moved,
           stream_seconds(moved, facts) + per_second(columns, facts.copy_bytes_per_second) +
               static_cast<double>(asked) * seconds,
-          3 + static_cast<int32_t>(side.payload_widths.size())};
+          3 + static_cast<int32_t>(columns_moved)};
 }
 
 }  // namespace
@@ -135,9 +154,9 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
         part_of(in_range, static_cast<double>(std::min(in_range, keys)) /
                                   static_cast<double>(std::max<int64_t>(in_range, 1)) +
                               taken);
-    filtered.cost = side_cost(probe, probe.rows, probe.rows, bits,
+    filtered.cost = side_cost(plan, probe, probe.rows, probe.rows, bits,
                               bits.mark_seconds * missed_share(seen), facts);
-    filtered.cost += side_cost(build, in_range, kept, bits, bits.ask_seconds, facts);
+    filtered.cost += side_cost(plan, build, in_range, kept, bits, bits.ask_seconds, facts);
     // Each probe row meets the build rows that it met before: all of those that are left.
     build.rows = kept;
     filtered.sample.build_keyed = 1;
@@ -147,9 +166,9 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
         seen.match_ratio + (1 - seen.match_ratio) * taken_share(plan, bits, build.rows);
     const int64_t kept = part_of(probe.rows, left);
     const int64_t asked = hashes ? probe.rows : part_of(probe.rows, share_in_common(seen));
-    filtered.cost = side_cost(build, in_range, in_range, bits, bits.mark_seconds, facts);
+    filtered.cost = side_cost(plan, build, in_range, in_range, bits, bits.mark_seconds, facts);
     filtered.cost +=
-        side_cost(probe, asked, kept, bits, bits.ask_seconds * missed_share(seen), facts);
+        side_cost(plan, probe, asked, kept, bits, bits.ask_seconds * missed_share(seen), facts);
     build.rows = in_range;
     probe.rows = kept;
     filtered.sample.probe_keyed = 1;
@@ -161,8 +180,8 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     // leaves out.
     const int64_t asked_build = hashes ? build.rows : 0;
     const int64_t asked_probe = hashes ? probe.rows : 0;
-    filtered.cost = side_cost(build, asked_build, build.rows, bits, bits.mark_seconds, facts);
-    filtered.cost += side_cost(probe, asked_probe, probe.rows, bits, bits.ask_seconds, facts);
+    filtered.cost = side_cost(plan, build, asked_build, build.rows, bits, bits.mark_seconds, facts);
+    filtered.cost += side_cost(plan, probe, asked_probe, probe.rows, bits, bits.ask_seconds, facts);
   }
   if (partitions(plan.transform) && plan.radix_bits == 0) {
     filtered.plan.radix_bits =

@@ -122,6 +122,7 @@ struct JoinPlan {
   int64_t expected_hot_rows =
       0;  // of them, those of build keys with many rows (hot_draws of sample_rule.hpp)
   int32_t expected_matches = 0;  // of a probe row that has some, on average; 0: nobody counted
+  bool matches_vary = false;     // some have many times as many as others
   auto operator<=>(const JoinPlan&) const = default;
 };
 

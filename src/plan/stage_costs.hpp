@@ -50,6 +50,10 @@ uint64_t bytes_if_even(uint64_t table_bytes, double heavy_share, const base::Dev
 
 // Numbers from the lowest to the highest of a range; 0 or less: it has none.
 double width_of(int64_t low, int64_t high);
+// The share of the build keys that probe rows so far apart have between them; 1: any, or unknown.
+double keys_between(const SampleStatistics& sample, double rows);
+// Most keys in no order are further apart.
+inline constexpr double kKeysOfAnyOrder = 0.25;
 // The part of a range, which has some, that lies within another, were its keys spread evenly.
 double covered_share(const KeyRange& range, const KeyRange& by);
 

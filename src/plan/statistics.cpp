@@ -99,6 +99,15 @@ Matches matches_of(const SampleFindings& found, double scanned_share) {
                                              rows_each * (as_double(seldom.draws) + missed_draws)};
 }
 
+// Standard deviation, by their mean, of the build rows that a draw meets that meets some. A part of
+// the rows does not tell how they spread.
+double spread_of_rows(const SampleFindings& found) {
+  const double draws = as_double(found.met_seldom.draws + found.met_often.draws);
+  const double rows = as_double(found.met_seldom.drawn_rows + found.met_often.drawn_rows);
+  const double squares = as_double(found.met_seldom.drawn_squares + found.met_often.drawn_squares);
+  return rows > 0 ? std::sqrt(std::max(0.0, squares * draws / (rows * rows) - 1)) : 0;
+}
+
 // Relative standard error of the build rows met by a draw. Of n independent draws that met c rows
 // each it is sqrt(sum of c^2 / (sum of c)^2 - 1/n), which of unique keys is sqrt(1/hits - 1/n).
 // Draws of one key that a partial scan met in a tile or two, or not at all, are one draw: they hit
@@ -232,6 +241,7 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   if (rows > 0 && !(looks_unique && !all_scanned)) {
     statistics.rows_per_match = rows / statistics.match_ratio;
   }
+  if (all_scanned) statistics.rows_spread = spread_of_rows(found);
   statistics.rows_error =
       error_of_rows(found, statistics.scanned_share, found.probe.positions == probe_rows);
   if (hot_rows > 0) statistics.rows_error *= of_others / rows;

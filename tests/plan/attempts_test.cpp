@@ -204,6 +204,21 @@ TEST(Attempts, WhatNeedsLeastIsTheLastResort) {
 
 // A scan of the build keys tells of sides in order, before a table is made that no look chose: they
 // are merged where that takes less, and searched in the larger side where both are unique.
+// H200, 1.7*10^5 x 1.1*10^7 rows, eight of a key, of which 5 % match: 0.65 ms without a look, 0.25
+// with one.
+TEST(Attempts, ALookComesBeforePartitionsOfRepeatedKeys) {
+  const auto pays = [](const PlanRequest& request) {
+    const std::vector<Attempt> attempts = attempts_for(request);
+    const Attempt& next = attempt_after(attempts, attempts.front(), Finding::kKeysRepeat);
+    return pays_to_look(next, request, h200());
+  };
+  EXPECT_TRUE(pays(pairs_request(172'960, 11'161'352)));
+  // A table of the other side is tried first, and pairs of a few rows cost what they cost.
+  EXPECT_FALSE(pays(request_of(8'830'819, 8'233'637, 1, 8)));
+  EXPECT_FALSE(pays(request_of(12'716, 1'900'000, 4)));
+  EXPECT_FALSE(pays(pairs_request(300'000, 2'600'000))) << "it is done sooner than the look";
+}
+
 TEST(Attempts, MergeSidesThatTurnOutToLieInOrder) {
   const PlanRequest request = request_of(3'000'000, 1'700'000, 2);
   const auto attempts = attempts_for(request);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "src/base/status.hpp"
 #include "tests/plan/requests.hpp"
 
@@ -286,8 +288,8 @@ TEST(ChoosePlan, AFilterLeavesItsBitsToTheRowsThatAreLeft) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.filter = GPUJOIN_FILTER_KEY_BITS;
   const PlanChoice choice = choose_plan(request, dense_sample(kRows27, kRows27, 0.1), h200(), 0);
-  // Of partitions, and of both tables.
-  EXPECT_EQ(choice.candidates.size(), 3U);
+  // Of partitions, with their columns and without, and of both tables.
+  EXPECT_EQ(choice.candidates.size(), 4U);
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 0);
   request.options.radix_bits = 12;
   EXPECT_EQ(plan_of(request, sample_of(0.1)).radix_bits, 12);
@@ -746,6 +748,36 @@ TEST(ChoosePlan, PlacesInAFirstCacheTakeLess) {
   EXPECT_FALSE(plan_of(request, sample).rows_stay);
   sample.build_in_order = true;
   EXPECT_TRUE(plan_of(request, sample).rows_stay);
+}
+
+TEST(ChoosePlan, MatchesThatVaryAreNotWrittenInRounds) {
+  PlanRequest request = request_of(258'090, 15'108'200, 3, 8);
+  const auto vary = [&](double rows_per_match, double spread, double match_ratio = 0.9) {
+    SampleStatistics sample = sparse_sample(match_ratio);
+    sample.rows_per_match = rows_per_match;
+    sample.rows_spread = spread;
+    std::set<bool> found;
+    for (const Candidate& candidate : choose_plan(request, sample, h200(), 0).candidates) {
+      const bool as_sampled = candidate.plan.build_side == Side::kLeft;
+      EXPECT_TRUE(as_sampled || !candidate.plan.matches_vary);
+      if (as_sampled && candidate.plan.filter == Filter::kNone) {
+        found.insert(candidate.plan.matches_vary);
+      }
+    }
+    EXPECT_EQ(found.size(), 1U);
+    return found.contains(true);
+  };
+  EXPECT_TRUE(vary(3.2, 0.5));
+  EXPECT_FALSE(vary(3.2, 0));
+  EXPECT_FALSE(vary(2.3, 0.6)) << "rounds are few";
+  EXPECT_FALSE(vary(3.2, 3)) << "heavy keys are left by either";
+  EXPECT_FALSE(vary(3.2, 0.21));
+  EXPECT_TRUE(vary(3.2, 0.21, 0.2)) << "most rows of a batch have no match";
+  request = request_of(258'090, 15'108'200, 3, 8, 8);
+  EXPECT_FALSE(vary(3.2, 0.5)) << "batches of columns of 8 bytes alone are larger";
+  EXPECT_TRUE(vary(4, 0.5));
+  request = request_of(3'000'000, 3'000'000, 2);
+  EXPECT_FALSE(vary(3.2, 0.5)) << "probe rows of a key are few";
 }
 
 // H200, 10^8 unique keys in steps of 3 and 6*10^7 rows that ask for a fifth of them, two payloads a

@@ -56,7 +56,9 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
 TEST(Explain, AFilterIsAStage) {
   SampleStatistics sample = dense_sample(2 * kRows27, kRows27, 0.0625);
   sample.build_within = 0.0625;
-  const std::string text = explained(request_of(kRows27, kRows27, 2), sample);
+  PlanRequest request = request_of(kRows27, kRows27, 2);
+  request.options.gather = GPUJOIN_GATHER_CARRIED;
+  const std::string text = explained(request, sample);
   expect_line(text,
               "cuda build=left filter=key_bits transform=radix_unordered skew=work_units "
               "match=co_partitions output=block_chunks gather=carried\n");

@@ -301,6 +301,19 @@ TEST(Estimate, DuplicatesOnTheBuildSide) {
   EXPECT_NEAR(statistics.rows_per_match / rows, 1, 0.05);
 }
 
+TEST(Estimate, HowRowsOfAKeySpread) {
+  Keys four;
+  for (uint64_t row = 0; row < 400'000; ++row) four.values.push_back(row % 100'000);
+  const Keys probe = drawn(500'000, 0, 100'000);
+  EXPECT_EQ(estimate(dense(100'000), probe).rows_spread, 0);
+  EXPECT_EQ(estimate(four, probe).rows_spread, 0);
+  // Poisson with a mean of three, none left out: 3.16 on average, a deviation of 1.6.
+  EXPECT_NEAR(estimate(drawn(300'000, 0, 100'000, 2), probe).rows_spread, 0.52, 0.05);
+  // A part of the rows does not tell.
+  EXPECT_LT(estimate(drawn(12'000'000, 0, 4'000'000, 2), probe).scanned_share, 1);
+  EXPECT_EQ(estimate(drawn(12'000'000, 0, 4'000'000, 2), probe).rows_spread, 0);
+}
+
 TEST(Estimate, ZipfOnTheProbeSide) {
   const Keys build = dense(1 << 18);
   for (const double exponent : {0.75, 1.0, 1.5}) {
