@@ -83,6 +83,17 @@ void put_out_rows(base::Queue& queue, const PlannedJoin& join, columns::JoinResu
   if (join.late) put_out_late(queue, join, result);
 }
 
+// A reason that is there already takes less to keep than what it would be made of.
+std::function<std::string()> why_planned(const PlannedJoin& join) {
+  if (join.choice.reason.empty()) {
+    return [held = join.context, choice = join.choice] {
+      return held->reason + "; " + plan::reason_of(choice);
+    };
+  }
+  return
+      [held = join.context, reason = join.choice.reason] { return held->reason + "; " + reason; };
+}
+
 namespace {
 
 // Of a join that adds_in_partitions null: its groups were left to other plans.
@@ -102,16 +113,7 @@ std::unique_ptr<columns::JoinResult> execute_planned(base::Queue& queue, const P
   result->context = join.context;
   columns::Statistics& statistics = result->statistics;
   statistics.device = static_cast<gpujoin_device>(plan.device);
-  // A reason that is there already takes less to keep than what it would be made of.
-  if (join.choice.reason.empty()) {
-    statistics.reason = [held = join.context, choice = join.choice] {
-      return held->reason + "; " + plan::reason_of(choice);
-    };
-  } else {
-    statistics.reason = [held = join.context, reason = join.choice.reason] {
-      return held->reason + "; " + reason;
-    };
-  }
+  statistics.reason = why_planned(join);
   statistics.left_rows = join.picked ? join.picked->left_rows : join.left->rows;
   statistics.right_rows = join.picked ? join.picked->right_rows : join.right->rows;
 

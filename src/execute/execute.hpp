@@ -2,6 +2,7 @@
 // stage.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,6 +112,9 @@ bool may_leave_device(const base::Context& context, const GivenJoin& given);
 
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);
+
+// Why it is that plan: a text that is made when it is asked for.
+std::function<std::string()> why_planned(const PlannedJoin& join);
 
 // The text of gpujoin_plan_explain.
 std::string explain(const PlannedJoin& join);

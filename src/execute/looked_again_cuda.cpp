@@ -1,5 +1,8 @@
 #include "src/execute/looked_again.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "src/base/device.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/row_picker.hpp"
@@ -26,6 +29,32 @@ bool may_change(const PlannedJoin& join) {
          is_there(*join.right, join.spec.right_keys.front());
 }
 
+// Whether the plan is a table of a side whose keys are known to repeat: of every table that was
+// tried before `next`. Of keys that seldom repeat a sample sees none.
+bool is_in_vain(const PlannedJoin& join, const plan::Attempt& next, const plan::JoinPlan& plan) {
+  auto const is_unique_table = [](const plan::JoinPlan& one) {
+    return plan::probes_table(one.match) && plan::writes_columns(one.gather);
+  };
+  if (!is_unique_table(plan) || plan.filter != plan::Filter::kNone) return false;
+  std::vector<plan::Attempt> const& attempts = join.choice.attempts;
+  return std::any_of(attempts.begin(), attempts.end(), [&](const plan::Attempt& tried) {
+    return &tried < &next && is_unique_table(tried.plan) &&
+           tried.plan.build_side == plan.build_side &&
+           (&tried == &attempts.front() || tried.after == plan::Finding::kKeysRepeat);
+  });
+}
+
+// The cheapest that is not in vain, where there is one.
+void take_another(const plan::Attempt& next, const PlannedJoin& join, PlannedJoin* looked) {
+  uint64_t const limit = join.choice.memory_limit_bytes;
+  std::vector<plan::Candidate> const& candidates = looked->choice.candidates;
+  auto const other = std::find_if(candidates.begin(), candidates.end(), [&](const auto& candidate) {
+    return !is_in_vain(join, next, candidate.plan) &&
+           (limit == 0 || candidate.memory_bytes <= limit);
+  });
+  if (other != candidates.end()) looked->take(*other);
+}
+
 }  // namespace
 
 std::optional<PlannedJoin> looked_again(base::Queue& queue, const PlannedJoin& join,
@@ -41,9 +70,10 @@ std::optional<PlannedJoin> looked_again(base::Queue& queue, const PlannedJoin& j
     plan::PlanChoice choice =
         plan::choose_plan(join.request, sample, facts, join.choice.memory_limit_bytes, is_read);
     if (choice.plan().transfer != join.choice.plan().transfer) return std::nullopt;
-    log_choice(*join.context, choice);
     PlannedJoin planned = join;
     planned.choice = std::move(choice);
+    if (is_in_vain(join, next, planned.choice.plan())) take_another(next, join, &planned);
+    log_choice(*join.context, planned.choice);
     return planned;
   } catch (const base::Error& error) {
     if (!is_no_room(error)) throw;

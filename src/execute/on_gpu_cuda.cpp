@@ -387,6 +387,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
     if (found != Finding::kKeysRepeat || looked || groups != nullptr) continue;
     looked = looked_again(queue, join, *attempt, clock);
     if (!looked) continue;
+    result.statistics.reason = why_planned(*looked);
     planned = &*looked;
     attempt = &looked->choice.attempts.front();
   }

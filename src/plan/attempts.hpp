@@ -1,6 +1,7 @@
 // attempts.hpp: a plan as the executors run it: a list of attempts, each of them complete, with
 // what makes the next one follow. A table of addresses is tried before anybody knows that keys are
-// dense; what comes of keys that are not is planned, weighed and explained beforehand.
+// dense; what comes of keys that are not is planned, weighed and explained beforehand. Of repeated
+// keys a look may choose anew (pays_to_look).
 #pragma once
 
 #include <cstdint>

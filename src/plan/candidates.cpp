@@ -198,9 +198,8 @@ bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
 // Work units are how partitions are joined unless something else is named, and chunks of blocks are
 // how a match writes columns: for pairs they need a sort of their tails and save less than that.
 // What a filter leaves matches, and is carried, or fetched after a match in partitions; scattered
-// keys are hashed for it, and need not be
-// looked at for a table of places; what comes to parts of a table behind a filter nobody has
-// measured.
+// keys are hashed for it, and need not be looked at for a table of places; what comes to parts of a
+// table behind a filter nobody has measured.
 void drop_unusual(const Named& named, int32_t key_count, std::vector<JoinPlan>* plans) {
   std::erase_if(*plans, [&](const JoinPlan& plan) {
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;

@@ -137,10 +137,11 @@ void drop_unfounded(const PlanRequest& request, const SampleStatistics& sample,
   constexpr double kFewMatch = 0.35;
   const bool few_match =
       request.kind == columns::JoinKind::kInner && sample.counted && sample.match_ratio < kFewMatch;
+  const bool are_weighed = few_match || request.options.gather != 0;
   const auto is_unfounded = [&](const JoinPlan& plan) {
     return (plan.match == Match::kMergeTiles && !sample.lies_in_order) ||
            (plan.transform == Transform::kWriteCombined && !sample.sampled) ||
-           (plan.filter != Filter::kNone && plan.gather == Gather::kCarriedRows && !few_match);
+           (plan.filter != Filter::kNone && plan.gather == Gather::kCarriedRows && !are_weighed);
   };
   if (!std::all_of(plans->begin(), plans->end(), is_unfounded)) std::erase_if(*plans, is_unfounded);
 }

@@ -71,6 +71,14 @@ double keys_between(const SampleStatistics& sample, double rows) {
   return std::min(1.0, std::ldexp(rows / static_cast<double>(kNeighbourRows), bits) / keys);
 }
 
+double keys_asked_at_once(const SampleStatistics& sample, double build_rows) {
+  const double rows = static_cast<double>(kNeighbourRows);
+  const double there = keys_between(sample, rows) * build_rows;
+  const double matched = rows * sample.match_ratio;
+  const double rows_of_key = std::max(1.0, matched / std::max(there, 1.0));
+  return there + (rows - matched) / rows_of_key;
+}
+
 double covered_share(const KeyRange& range, const KeyRange& by) {
   const double common = width_of(std::max(range.low, by.low), std::min(range.high, by.high));
   return std::clamp(common / width_of(range.low, range.high), 0.0, 1.0);

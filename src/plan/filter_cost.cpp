@@ -67,11 +67,15 @@ double places_asked_at_once(const JoinPlan& plan, const SampleStatistics& sample
   const double all = static_cast<double>(places);
   if (probes_table(plan.match)) return all;
   const double keys = keys_between(sample, static_cast<double>(kNeighbourRows));
-  if (keys > kKeysOfAnyOrder) return all;
-  const bool hashes = plan.filter == Filter::kKeyHashes;
-  const double at_once =
-      keys * (hashes ? static_cast<double>(marking_rows) * 8 * traffic::kSectorBytes : all);
-  return std::min(all, at_once);
+  if (plan.filter == Filter::kKeyHashes) {
+    if (keys > kKeysOfAnyOrder) return all;
+    const double asked = keys_asked_at_once(sample, static_cast<double>(marking_rows));
+    return std::min(all, asked * 8 * traffic::kSectorBytes);
+  }
+  const uint64_t steps =
+      steps_between(sample.build_range.low, sample.build_range.high, sample.varying_key_bits);
+  const double at_once = keys * (static_cast<double>(steps) + 1);
+  return at_once > kKeysOfAnyOrder * all ? all : at_once;
 }
 
 Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marking_rows,

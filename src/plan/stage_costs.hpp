@@ -54,6 +54,9 @@ double width_of(int64_t low, int64_t high);
 double keys_between(const SampleStatistics& sample, double rows);
 // Most keys in no order are further apart.
 inline constexpr double kKeysOfAnyOrder = 0.25;
+// Keys that probe rows near each other ask a table of hashes for, which has so many: those that are
+// in it, and those that are not, of which each has as many rows.
+double keys_asked_at_once(const SampleStatistics& sample, double build_rows);
 // The part of a range, which has some, that lies within another, were its keys spread evenly.
 double covered_share(const KeyRange& range, const KeyRange& by);
 

@@ -91,7 +91,9 @@ double hashed_reads(const JoinShape& shape, double reads, uint64_t columns) {
   const double in_order = reads_by_order(shape, reads);
   const double keys = keys_between(shape.sample, static_cast<double>(kNeighbourRows));
   if (keys > kKeysOfAnyOrder) return in_order;
-  const double sectors = keys * static_cast<double>(shape.build_rows * (1 + columns));
+  const double build = static_cast<double>(shape.build_rows);
+  const double sectors =
+      keys_asked_at_once(shape.sample, build) + keys * build * static_cast<double>(columns);
   const double octaves = std::log2(sectors * traffic::kSectorBytes / kFirstCacheBytes);
   const double beyond = std::clamp(octaves / kOctaves, 0.0, 1.0);
   return std::min(in_order, reads * (kOfFirstCache + (1 - kOfFirstCache) * beyond));

@@ -2,10 +2,12 @@
 // looked at before it is joined in another way.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "src/plan/attempts.hpp"
 #include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
 
@@ -17,8 +19,7 @@ struct Shape {
   std::string name;
   uint64_t left_keys = 600'000;  // that are drawn from; the right side has the first of them
   double null_keys = 0;
-  columns::JoinKind kind = columns::JoinKind::kInner;
-  bool is_looked_at = true;
+  int32_t key_width = 4;
 };
 
 class LookedAgain : public ::testing::Test {
@@ -29,7 +30,8 @@ class LookedAgain : public ::testing::Test {
   }
 
   static HostRelation relation_of(const Shape& shape, bool left) {
-    RelationShape made{.rows = left ? size_t{2'200'000} : size_t{400'000}, .key_width = 4};
+    RelationShape made{.rows = left ? size_t{2'200'000} : size_t{400'000}};
+    made.key_width = shape.key_width;
     made.distinct_keys = left ? shape.left_keys : 60'000;
     // A build side with NULLs goes in partitions at once.
     made.null_keys = left ? shape.null_keys : 0;
@@ -44,15 +46,13 @@ class LookedAgain : public ::testing::Test {
     return found;
   }
 
-  // As it was planned, without a look.
-  std::unique_ptr<columns::JoinResult> join(const HostRelation& left, const HostRelation& right,
-                                            const columns::JoinSpec& spec,
-                                            const gpujoin_plan_options& options) {
-    execute::PlannedJoin const planned =
+  execute::PlannedJoin planned(const HostRelation& left, const HostRelation& right,
+                               const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
+    execute::PlannedJoin join =
         execute::make_plan(*queue_, register_relation(*queue_, left, true),
                            register_relation(*queue_, right, true), spec, options);
-    EXPECT_FALSE(planned.choice.sample.sampled);
-    return execute::execute(*queue_, planned);
+    EXPECT_FALSE(join.choice.sample.sampled);
+    return join;
   }
 
   static columns::JoinSpec spec_of(columns::JoinKind kind) {
@@ -70,6 +70,7 @@ class LookedAgain : public ::testing::Test {
 TEST_F(LookedAgain, RowsAreThoseOfTheJoin) {
   Shape const shapes[] = {
       {.name = "a tenth match"},
+      {.name = "a tenth match, 8 bytes", .key_width = 8},
       {.name = "some are NULL", .left_keys = 1'200'000, .null_keys = 0.3},
   };
   gpujoin_plan_options const options = GPUJOIN_PLAN_OPTIONS_INIT;
@@ -78,10 +79,37 @@ TEST_F(LookedAgain, RowsAreThoseOfTheJoin) {
     SCOPED_TRACE(shape.name);
     HostRelation const left = relation_of(shape, true);
     HostRelation const right = relation_of(shape, false);
-    auto const result = join(left, right, spec, options);
+    execute::PlannedJoin const join = planned(left, right, spec, options);
+    auto const result = execute::execute(*queue_, join);
     EXPECT_TRUE(rows_of(*queue_, *result) == reference_join(left, right, spec));
     EXPECT_TRUE(has_look(*result)) << result->statistics.plan;
+    std::vector<plan::Attempt> const& attempts = join.choice.attempts;
+    plan::Attempt const& unseen =
+        plan::attempt_after(attempts, attempts.front(), plan::Finding::kKeysRepeat);
+    EXPECT_NE(result->statistics.plan, plan::to_text(unseen.plan)) << "what a look made of it";
+    EXPECT_NE(result->statistics.reason(), execute::why_planned(join)());
   }
+}
+
+// Of keys that seldom repeat a sample sees none: a table of them is not tried once more.
+TEST_F(LookedAgain, ATableInVainIsNotTriedAgain) {
+  Shape const shape = {.name = "few repeat"};
+  HostRelation const left = relation_of(shape, true);
+  HostRelation right = relation_of(shape, false);
+  HostColumn& keys = right.columns[0];
+  for (uint32_t row = 0; row < right.rows; ++row) {
+    std::memcpy(&keys.data[row * sizeof(row)], &row, sizeof(row));
+  }
+  std::memcpy(keys.data.data(), &keys.data[sizeof(uint32_t)], sizeof(uint32_t));
+  columns::JoinSpec const spec = spec_of(columns::JoinKind::kInner);
+  gpujoin_plan_options const options = GPUJOIN_PLAN_OPTIONS_INIT;
+  auto const result = execute::execute(*queue_, planned(left, right, spec, options));
+  EXPECT_TRUE(rows_of(*queue_, *result) == reference_join(left, right, spec));
+  int in_vain = 0;
+  for (columns::StageStatistics const& stage : result->statistics.stages) {
+    in_vain += stage.technique.find("build keys repeat") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(in_vain, 1);
 }
 
 // Others have as many rows as the inner join says, and those without a match.
@@ -106,7 +134,7 @@ TEST_F(LookedAgain, KindsHaveTheirRows) {
   for (Kind const& one : {Kind{columns::JoinKind::kLeft, inner + left_rows - matches, true},
                           Kind{columns::JoinKind::kLeftSemi, matches, false},
                           Kind{columns::JoinKind::kLeftAnti, left_rows - matches, false}}) {
-    auto const result = join(left, right, spec_of(one.kind), options);
+    auto const result = execute::execute(*queue_, planned(left, right, spec_of(one.kind), options));
     EXPECT_EQ(result->rows, one.rows) << static_cast<int>(one.kind);
     EXPECT_EQ(has_look(*result), one.is_looked_at) << result->statistics.plan;
   }
@@ -119,7 +147,7 @@ TEST_F(LookedAgain, WhatIsNamedStays) {
   columns::JoinSpec const spec = spec_of(columns::JoinKind::kInner);
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   options.algorithm = GPUJOIN_ALGORITHM_DIRECT_CARRIED;
-  auto const result = join(left, right, spec, options);
+  auto const result = execute::execute(*queue_, planned(left, right, spec, options));
   EXPECT_TRUE(rows_of(*queue_, *result) == reference_join(left, right, spec));
   EXPECT_FALSE(has_look(*result));
   EXPECT_EQ(result->statistics.plan.find("filter="), std::string::npos);
