@@ -20,6 +20,7 @@ struct Shape {
   uint64_t left_keys = 600'000;  // that are drawn from; the right side has the first of them
   double null_keys = 0;
   int32_t key_width = 4;
+  bool is_other = false;  // plan than the one that follows without a look
 };
 
 class LookedAgain : public ::testing::Test {
@@ -71,7 +72,7 @@ TEST_F(LookedAgain, RowsAreThoseOfTheJoin) {
   Shape const shapes[] = {
       {.name = "a tenth match"},
       {.name = "a tenth match, 8 bytes", .key_width = 8},
-      {.name = "some are NULL", .left_keys = 1'200'000, .null_keys = 0.3},
+      {.name = "some are NULL", .left_keys = 1'200'000, .null_keys = 0.3, .is_other = true},
   };
   gpujoin_plan_options const options = GPUJOIN_PLAN_OPTIONS_INIT;
   columns::JoinSpec const spec = spec_of(columns::JoinKind::kInner);
@@ -86,7 +87,8 @@ TEST_F(LookedAgain, RowsAreThoseOfTheJoin) {
     std::vector<plan::Attempt> const& attempts = join.choice.attempts;
     plan::Attempt const& unseen =
         plan::attempt_after(attempts, attempts.front(), plan::Finding::kKeysRepeat);
-    EXPECT_NE(result->statistics.plan, plan::to_text(unseen.plan)) << "what a look made of it";
+    EXPECT_EQ(result->statistics.plan != plan::to_text(unseen.plan), shape.is_other)
+        << result->statistics.plan;
     EXPECT_NE(result->statistics.reason(), execute::why_planned(join)());
   }
 }
