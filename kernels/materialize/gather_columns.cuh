@@ -51,9 +51,7 @@ __device__ void gather_values(const GatherColumn& column, const uint32_t (&rows)
   Value values[kStreamItems];
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
-    if (tile + item * kStreamThreads + threadIdx.x < pairs) {
-      values[item] = source[rows[item]];
-    }
+    if (tile + item * kStreamThreads + threadIdx.x < pairs) values[item] = source[rows[item]];
   }
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {

@@ -32,13 +32,10 @@ bool may_change(const PlannedJoin& join) {
 // Whether the plan is a table of a side whose keys are known to repeat: of every table that was
 // tried before `next`. Of keys that seldom repeat a sample sees none.
 bool is_in_vain(const PlannedJoin& join, const plan::Attempt& next, const plan::JoinPlan& plan) {
-  auto const is_unique_table = [](const plan::JoinPlan& one) {
-    return plan::probes_table(one.match) && plan::writes_columns(one.gather);
-  };
-  if (!is_unique_table(plan) || plan.filter != plan::Filter::kNone) return false;
+  if (!plan::is_unique_table(plan) || plan.filter != plan::Filter::kNone) return false;
   std::vector<plan::Attempt> const& attempts = join.choice.attempts;
   return std::any_of(attempts.begin(), attempts.end(), [&](const plan::Attempt& tried) {
-    return &tried < &next && is_unique_table(tried.plan) &&
+    return &tried < &next && plan::is_unique_table(tried.plan) &&
            tried.plan.build_side == plan.build_side &&
            (&tried == &attempts.front() || tried.after == plan::Finding::kKeysRepeat);
   });

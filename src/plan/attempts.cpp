@@ -26,12 +26,11 @@ constexpr int64_t kFewestMerged = int64_t{3} << 19;
 
 // Whether no keys end the attempt: nothing follows the last one.
 bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
-  const bool is_unique_table = probes_table(plan.match) && writes_columns(plan.gather);
   const bool may_collide = plan.keys == Keys::kHashed && plan.gather == Gather::kCarried;
   const bool may_lie_outside = plan.keys == Keys::kPacked && request.code_is_assumed;
   const bool wants_order = plan.match == Match::kMergeTiles;
-  return plan.filter != Filter::kKeyBits && !is_unique_table && !may_collide && !may_lie_outside &&
-         !wants_order;
+  return plan.filter != Filter::kKeyBits && !is_unique_table(plan) && !may_collide &&
+         !may_lie_outside && !wants_order;
 }
 
 // Which hashes scattered keys by itself. Lookups, whose rows stay in order, are no such, and
@@ -259,7 +258,7 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
   AttemptList list(first, request, sample, facts, memory_limit_bytes);
   if (plan.device == Device::kCpu) return list.take();
   if (plan.filter == Filter::kKeyBits) list.after_scattered_bits();
-  if (probes_table(plan.match) && writes_columns(plan.gather)) {
+  if (is_unique_table(plan)) {
     const bool one_launch = is_one_launch(plan, request);
     if (!one_launch) {
       list.after_scattered_places();

@@ -11,6 +11,12 @@
 
 namespace gpujoin::plan {
 
+// Whether the match writes columns by a table, in which a key has one place: unless any row of a
+// key will do (any_row.hpp), or few rows are joined in one launch, keys that repeat have none.
+inline bool is_unique_table(const JoinPlan& plan) {
+  return probes_table(plan.match) && writes_columns(plan.gather);
+}
+
 // The plan, and what follows where the keys do not suit it or there is no room. candidates: of
 // which the one that needs least memory comes last of all. Of two plans that may follow, the one
 // that fits the memory (0: no limit) is taken.

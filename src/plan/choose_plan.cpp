@@ -193,10 +193,12 @@ bool matches_vary(const JoinPlan& plan, const PlanRequest& request,
   if (plan.build_side != build_side_of(request) || rows < kFewestRows || !spreads) return false;
   const SideStatistics& build = side_of(request, plan.build_side);
   const SideStatistics& probe = plan.build_side == Side::kLeft ? request.right : request.left;
-  std::vector<int32_t> widths = build.payload_widths;
-  widths.insert(widths.end(), probe.payload_widths.begin(), probe.payload_widths.end());
-  const bool are_wide = !widths.empty() && std::all_of(widths.begin(), widths.end(),
-                                                       [](int32_t width) { return width == 8; });
+  const auto have_8_bytes = [](const SideStatistics& side) {
+    return std::all_of(side.payload_widths.begin(), side.payload_widths.end(),
+                       [](int32_t width) { return width == 8; });
+  };
+  const bool moves_none = build.payload_widths.empty() && probe.payload_widths.empty();
+  const bool are_wide = !moves_none && have_8_bytes(build) && have_8_bytes(probe);
   if (are_wide && rows < kFewestWideRows) return false;
   const double probe_rows_of_key = sample.match_ratio * rows_as_double(probe.rows) * rows /
                                    std::max(rows_as_double(build.rows), 1.0);
@@ -242,9 +244,8 @@ Effort effort_for(const PlanRequest& request, const base::DeviceFacts& facts_of_
   double least = -1;
   const JoinPlan* guess = nullptr;
   for (const JoinPlan& plan : candidates) {
-    const bool is_unique_table = probes_table(plan.match) && writes_columns(plan.gather);
     const double seconds = cost_of(plan, request, SampleStatistics(), facts_of_context).seconds;
-    const double with_risk = seconds * (is_unique_table ? kMayBeInVain : 1);
+    const double with_risk = seconds * (is_unique_table(plan) ? kMayBeInVain : 1);
     if (cheapest < 0 || with_risk < cheapest) cheapest = with_risk;
     if (guess == nullptr || seconds < least) {
       least = seconds;

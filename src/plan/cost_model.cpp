@@ -63,12 +63,16 @@ double width_of(int64_t low, int64_t high) {
   return static_cast<double>(high) - static_cast<double>(low) + 1;
 }
 
-double keys_between(const SampleStatistics& sample, double rows) {
+double share_between(const SampleStatistics& sample, int32_t bits) {
   constexpr int32_t kMostBits = 60;
   const double keys = width_of(sample.build_range.low, sample.build_range.high);
-  const int32_t bits = sample.probe_neighbour_bits;
-  if (!sample.sampled || keys < 1 || bits > kMostBits) return 1;
-  return std::min(1.0, std::ldexp(rows / static_cast<double>(kNeighbourRows), bits) / keys);
+  if (!sample.sampled || keys < 1 || bits > kMostBits) return HUGE_VAL;
+  return std::ldexp(1.0, bits) / keys;
+}
+
+double keys_between(const SampleStatistics& sample, double rows) {
+  return std::min(1.0, rows / static_cast<double>(kNeighbourRows) *
+                           share_between(sample, sample.probe_neighbour_bits));
 }
 
 double keys_asked_at_once(const SampleStatistics& sample, double build_rows) {

@@ -61,7 +61,7 @@ struct Bits {
 };
 
 // Places that rows of the asking side near each other ask for: bits of neighbours, or, by hashes,
-// a sector a key.
+// a sector a key. Of build rows, which a table's filter is asked by, any.
 double places_asked_at_once(const JoinPlan& plan, const SampleStatistics& sample, uint64_t places,
                             int64_t marking_rows) {
   const double all = static_cast<double>(places);
@@ -111,16 +111,16 @@ double taken_share(const JoinPlan& plan, const Bits& bits, int64_t keys) {
 Cost side_cost(const JoinPlan& plan, const SideStatistics& side, int64_t asked, int64_t kept,
                const Bits& bits, double seconds, const base::DeviceFacts& facts) {
   const bool stays = plan.gather == Gather::kCarriedRows;
-  const size_t columns_moved = stays ? 0 : side.payload_widths.size();
+  const uint64_t columns_moved = stays ? 0 : side.payload_widths.size();
   const uint64_t width = stays ? traffic::kRowIdBytes : sum_of(side.payload_widths);
   const bool keeps_all = kept == side.rows;
   const Traffic moved = traffic::filter_rows(
       static_cast<uint64_t>(side.rows), static_cast<uint64_t>(side.key_width), bits.times_read,
       static_cast<uint64_t>(asked), keeps_all ? 0 : static_cast<uint64_t>(kept), width);
   // Of few rows kept the columns are read by sectors, of which most are touched.
-  const uint64_t sectors = std::min<uint64_t>(
-      static_cast<uint64_t>(side.rows) * width,
-      static_cast<uint64_t>(kept) * traffic::kSectorBytes * static_cast<uint64_t>(columns_moved));
+  const uint64_t sectors =
+      std::min<uint64_t>(static_cast<uint64_t>(side.rows) * width,
+                         static_cast<uint64_t>(kept) * traffic::kSectorBytes * columns_moved);
   const double columns = keeps_all ? 0 : static_cast<double>(sectors);
   return {moved,
           stream_seconds(moved, facts) + per_second(columns, facts.copy_bytes_per_second) +

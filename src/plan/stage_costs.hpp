@@ -50,6 +50,9 @@ uint64_t bytes_if_even(uint64_t table_bytes, double heavy_share, const base::Dev
 
 // Numbers from the lowest to the highest of a range; 0 or less: it has none.
 double width_of(int64_t low, int64_t high);
+// The share of the build range that keys so many bits apart have between them; infinite: they may
+// be anywhere.
+double share_between(const SampleStatistics& sample, int32_t bits);
 // The share of the build keys that probe rows so far apart have between them; 1: any, or unknown.
 double keys_between(const SampleStatistics& sample, double rows);
 // Most keys in no order are further apart.

@@ -66,18 +66,13 @@ constexpr int32_t kSmallHashLaunches = 3;
 // Of a probe row that is looked up, beside its bytes, where found rows wait in a buffer.
 constexpr double kBufferedRowSeconds = 1.7e-12;
 
-// That of rows which blocks work on at a time.
+// The share of the build keys that rows which blocks work on at a time have; 1: any, or unknown.
 double keys_at_once(const JoinShape& shape) {
-  constexpr int32_t kMostBits = 60;
-  const SampleStatistics& sample = shape.sample;
-  const double keys = width_of(sample.build_range.low, sample.build_range.high);
-  if (!sample.sampled || keys < 1 || sample.next_bits > kMostBits) {
-    return keys_between(shape.sample, kRowsAtOnce);
-  }
-  const double shuffled = std::ldexp(1.0, sample.next_bits) / keys +
+  const double in_order = keys_between(shape.sample, kRowsAtOnce);
+  if (!is_shuffled_within_blocks(shape)) return in_order;
+  const double shuffled = share_between(shape.sample, shape.sample.next_bits) +
                           kRowsAtOnce / static_cast<double>(shape.probe_rows);
-  return std::min(keys_between(shape.sample, kRowsAtOnce),
-                  is_shuffled_within_blocks(shape) ? shuffled : 1.0);
+  return std::min(in_order, shuffled);
 }
 
 // The part of reads by hashes, each of a sector, that a probe waits for: a multiprocessor's own
