@@ -1212,7 +1212,7 @@ typedef int32_t gpujoin_transform;
 #define GPUJOIN_TRANSFORM_RADIX_UNORDERED 9
 /* Rows to parts of a table that shared memory holds, in one pass that combines its writes to lines.
  * With DIRECT_TABLE, or GLOBAL_TABLE of hashed keys (of 8 bytes within 2^32 steps), and CARRIED, of
- * columns of 4 and 8 bytes, 12 bytes of a side at most. Since 0.2. */
+ * columns of 4 and 8 bytes, 16 bytes of a side at most. Since 0.2. */
 #define GPUJOIN_TRANSFORM_WRITE_COMBINED 10
 
 /* How partitions of unequal size are spread over thread blocks. Of matches that join partitions. */

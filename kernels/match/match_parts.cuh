@@ -6,10 +6,10 @@
 // Out      target[] of each output word, in chunks; *has_duplicates: build keys repeat, or a part
 //          has more than its table has room for
 // Needs    *has_duplicates 0 before; what was written where they repeat is worth nothing
-// Launch   a block a multiprocessor, of kPartThreads
+// Launch   a block a multiprocessor, of kPartThreads; where a cluster holds a part, in clusters
 // Moves    4 bytes and those of its words a row of either side; the widths of an output row
 //          (traffic::match_parts)
-// Shared   a part's table (part_tables.cuh)
+// Shared   a part's table (part_tables.cuh, clustered_part.cuh)
 #pragma once
 
 #include <cstdint>
@@ -54,26 +54,25 @@ struct PartsJoin {
   CarriedColumn columns[kCarriedColumns];
 };
 
-struct PartUnit {
-  uint32_t part;
-  uint32_t first;  // probe row
-  uint32_t end;
-};
-
-// By one thread. part == parts.count: there are no more, or a block saw that build keys repeat.
-__device__ inline PartUnit next_part_unit(const PartsJoin& join, bool is_first) {
+// part == parts.count: there are no more.
+__device__ inline PartUnit part_unit(const PartsJoin& join, uint64_t number) {
   uint32_t const parts = join.parts.count;
   uint32_t const units = join.units_before[parts];
-  uint64_t const unit = is_first ? blockIdx.x : gridDim.x + atomicAdd(&join.counters->taken, 1ULL);
-  bool const in_vain = *static_cast<const volatile uint32_t*>(join.has_duplicates) != 0;
-  if (unit >= units || in_vain) return {parts, 0, 0};
-  auto const number = static_cast<uint32_t>(unit);
+  if (number >= units) return {parts, 0, 0};
+  auto const unit = static_cast<uint32_t>(number);
   // Where no part has two units the search, a dozen reads one after another, is spared.
-  uint32_t const part = units == parts ? number : holder_of(join.units_before, 0, parts, number);
+  uint32_t const part = units == parts ? unit : holder_of(join.units_before, 0, parts, unit);
   uint32_t const first =
-      join.probe_offsets[part] + (number - join.units_before[part]) * join.unit_rows;
+      join.probe_offsets[part] + (unit - join.units_before[part]) * join.unit_rows;
   uint32_t const left = join.probe_offsets[part + 1] - first;
   return {part, first, first + min(join.unit_rows, left)};
+}
+// By one thread, beyond the first of each of so many tables. There are no more, too, where a block
+// saw that build keys repeat.
+__device__ inline PartUnit next_part_unit(const PartsJoin& join, uint32_t tables) {
+  uint64_t const number = tables + atomicAdd(&join.counters->taken, 1ULL);
+  bool const in_vain = *static_cast<const volatile uint32_t*>(join.has_duplicates) != 0;
+  return in_vain ? PartUnit{join.parts.count, 0, 0} : part_unit(join, number);
 }
 
 // rows: from the row on that is read.
@@ -142,22 +141,45 @@ struct PartOfBatch {
   __device__ uint32_t step(int item) const { return steps[item]; }
 };
 
+// Rows of a warp's lanes, of which those before `end` are there.
+template <int kWords, int kItems>
+struct PartRows {
+  uint32_t addresses[kItems];
+  uint32_t words[kItems][kWords];
+
+  // first: the lane's, of 32 * kItems side by side.
+  __device__ static bool has(uint64_t first, int item, uint32_t end) {
+    return first + 32 * item < end;
+  }
+  __device__ __forceinline__ void load(const uint32_t* side, uint64_t first, uint32_t end) {
+    const uint32_t* const rows = here(side + first * (1 + kWords));
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (!has(first, i, end)) continue;
+      load_part_row(rows + 32 * i * (1 + kWords), addresses[i], words[i]);
+    }
+  }
+};
+
 template <typename Table, int kProbeWords>
 __global__ void __launch_bounds__(kPartThreads)
     match_parts_kernel(const __grid_constant__ PartsJoin join) {
   constexpr int kBuildWords = Table::kWords;
-  constexpr int kBuildItems = kBuildWords == 1 ? 4 : 2;
-  constexpr int kItems = kProbeWords + kBuildWords <= 2 ? 6 : 4;
+  constexpr int kBuildItems = Table::kBuildItems;
+  constexpr int kItems = Table::items(kBuildWords + kProbeWords);
+  constexpr uint32_t kWarps = kPartThreads / 32;
+  constexpr uint32_t kBuildBatch = 32 * kBuildItems;
   constexpr uint32_t kBatch = 32 * kItems;
   __shared__ CarriedPlaces::Shared places;
   __shared__ PartUnit units[2];
   extern __shared__ __align__(16) uint32_t shared[];
   Table table(shared, join.room);
+  uint32_t const tables = gridDim.x / table.blocks();
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const below = (1U << lane) - 1;
   if (threadIdx.x == 0) {
     CarriedPlaces::start(places);
-    units[0] = next_part_unit(join, true);
+    units[0] = part_unit(join, blockIdx.x / table.blocks());
   }
   block_sync();
 
@@ -170,66 +192,44 @@ __global__ void __launch_bounds__(kPartThreads)
     uint32_t build_end = join.build_offsets[unit.part + 1];
     bool repeats = !table.has_room_for(build_end - build_first);
     if (repeats) build_end = build_first;
+    uint32_t const warp = table.rank() * kWarps + threadIdx.x / 32;
+    uint32_t const warps = table.blocks() * kWarps;
 #pragma unroll 1
-    for (uint64_t first = uint64_t{build_first} + threadIdx.x; first < build_end;
-         first += kBuildItems * kPartThreads) {
-      uint32_t addresses[kBuildItems];
-      uint32_t words[kBuildItems][kBuildWords];
-      const uint32_t* const rows = here(join.build_rows + first * (1 + kBuildWords));
+    for (uint64_t row = uint64_t{build_first} + warp * kBuildBatch + lane; row < build_end;
+         row += warps * kBuildBatch) {
+      PartRows<kBuildWords, kBuildItems> build;
+      build.load(join.build_rows, row, build_end);
 #pragma unroll
       for (int i = 0; i < kBuildItems; ++i) {
-        if (first + i * kPartThreads >= build_end) continue;
-        load_part_row(rows + i * kPartThreads * (1 + kBuildWords), addresses[i], words[i]);
-      }
-#pragma unroll
-      for (int i = 0; i < kBuildItems; ++i) {
-        if (first + i * kPartThreads >= build_end) continue;
-        uint32_t at;
-        if (!table.insert(addresses[i], &at)) {
-          repeats = true;
-          continue;
-        }
-#pragma unroll
-        for (int w = 0; w < kBuildWords; ++w) table.words[w * table.room + at] = words[i][w];
+        if (!build.has(row, i, build_end)) continue;
+        repeats = !table.insert(build.addresses[i], build.words[i]) || repeats;
       }
     }
-    block_sync();
-    if (threadIdx.x == 0) units[(turn + 1) % 2] = next_part_unit(join, false);
+    table.sync();
+    if (threadIdx.x == 0 && table.rank() == 0) {
+      table.tell(&units[(turn + 1) % 2], next_part_unit(join, tables));
+    }
     repeats = !table.end_build() || repeats;
     if (repeats) *join.has_duplicates = 1;
 
+      // All lanes of a warp, or none.
 #pragma unroll 1
-    for (uint64_t first = uint64_t{unit.first} + threadIdx.x / 32 * kBatch; first < unit.end;
-         first += kPartThreads / 32 * kBatch) {
-      uint32_t addresses[kItems];
-      uint32_t probe_words[kItems][kProbeWords];
+    for (uint64_t row = uint64_t{unit.first} + warp * kBatch + lane; row - lane < unit.end;
+         row += warps * kBatch) {
+      PartRows<kProbeWords, kItems> probe;
+      probe.load(join.probe_rows, row, unit.end);
       bool found[kItems];
-      const uint32_t* const rows = here(join.probe_rows + (first + lane) * (1 + kProbeWords));
 #pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        found[i] = first + 32 * i + lane < unit.end;
-        if (found[i]) {
-          load_part_row(rows + 32 * i * (1 + kProbeWords), addresses[i], probe_words[i]);
-        }
-      }
-      uint32_t at[kItems];
-      table.find(addresses, found, at);
+      for (int i = 0; i < kItems; ++i) found[i] = probe.has(row, i, unit.end);
       uint32_t build_words[kItems][kBuildWords];
+      table.find(probe.addresses, found, build_words);
       uint32_t count = 0;
 #pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        if (found[i]) {
-#pragma unroll
-          for (int w = 0; w < kBuildWords; ++w) {
-            build_words[i][w] = table.words[w * table.room + at[i]];
-          }
-        }
-        count += __popc(__ballot_sync(0xffffffffU, found[i]));
-      }
+      for (int i = 0; i < kItems; ++i) count += __popc(__ballot_sync(0xffffffffU, found[i]));
       auto const write = [&](auto const& of_batch) {
         if (join.key_target != nullptr) {
           auto const key_of = [&](int i) {
-            uint64_t const place = join.parts.place_of(addresses[i], unit.part);
+            uint64_t const place = join.parts.place_of(probe.addresses[i], unit.part);
             return join.steps.low + (place << join.steps.shift);
           };
           if (join.key_width == 4) {
@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(kPartThreads)
           }
         }
         write_part_words(join.build_targets, build_words, of_batch);
-        write_part_words(join.probe_targets, probe_words, of_batch);
+        write_part_words(join.probe_targets, probe.words, of_batch);
       };
       uint32_t taken = 0;
 #pragma unroll 1
@@ -264,8 +264,9 @@ __global__ void __launch_bounds__(kPartThreads)
       }
       __syncwarp();
     }
-    block_sync();
+    table.sync();
   }
+  if (table.lost_rows()) *join.has_duplicates = 1;
   if (threadIdx.x == 0) CarriedPlaces::finish(join, places);
 }
 

@@ -17,9 +17,49 @@
 
 namespace gpujoin::kernels {
 
+// Probe rows of a part that are joined at a time.
+struct alignas(16) PartUnit {
+  uint32_t part;
+  uint32_t first;  // probe row
+  uint32_t end;
+};
+
+// A part is a block's.
+struct PartOfBlock {
+  __device__ static constexpr uint32_t rank() { return 0; }
+  __device__ static constexpr uint32_t blocks() { return 1; }
+  __device__ static void sync() { block_sync(); }
+  // One thread.
+  __device__ static void tell(PartUnit* mine, const PartUnit& unit) { *mine = unit; }
+  // Rows of a thread that are looked for at a time, of so many words of either side.
+  __device__ static constexpr int items(int words) { return words <= 2 ? 6 : words <= 6 ? 4 : 2; }
+  // All threads, after the last unit. True: a row was lost that end_build() did not tell of.
+  __device__ static constexpr bool lost_rows() { return false; }
+};
+
+// Words of a row, apart: lanes that ask for rows at random meet in fewer banks.
+template <typename Table>
+__device__ __forceinline__ void put_words(const Table& table, uint32_t at,
+                                          const uint32_t (&row)[Table::kWords]) {
+#pragma unroll
+  for (int w = 0; w < Table::kWords; ++w) table.words[w * table.room + at] = row[w];
+}
+template <typename Table, int kItems>
+__device__ __forceinline__ void get_words(const Table& table, const uint32_t (&at)[kItems],
+                                          const bool (&found)[kItems],
+                                          uint32_t (&rows)[kItems][Table::kWords]) {
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    if (!found[i]) continue;
+#pragma unroll
+    for (int w = 0; w < Table::kWords; ++w) rows[i][w] = table.words[w * table.room + at[i]];
+  }
+}
+
 template <int kWordsOfRow>
-struct DirectPart {
+struct DirectPart : PartOfBlock {
   static constexpr int kWords = kWordsOfRow;
+  static constexpr int kBuildItems = kWords == 1 ? 4 : 2;
   uint32_t* words;  // [kWords][room]
   uint32_t* bits;   // of the places that have a row
   uint32_t* bits_of_next;
@@ -37,26 +77,27 @@ struct DirectPart {
     bits = bits_of_next;
     bits_of_next = next;
   }
-  // False: there is a row of the address. *at: where its words belong.
-  __device__ __forceinline__ bool insert(uint32_t address, uint32_t* at) const {
+  // False: there is a row of the address.
+  __device__ __forceinline__ bool insert(uint32_t address, const uint32_t (&row)[kWords]) const {
     uint32_t const bit = 1U << address % 32;
-    *at = address;
-    return (atomicOr(&bits[address / 32], bit) & bit) == 0;
+    if ((atomicOr(&bits[address / 32], bit) & bit) != 0) return false;
+    put_words(*this, address, row);
+    return true;
   }
   // After a barrier. False: an address is there twice, which insert() did not say.
   __device__ __forceinline__ bool end_build() const {
     for (uint32_t i = threadIdx.x; i < room / 32; i += kPartThreads) bits_of_next[i] = 0;
     return true;
   }
-  // found: which of a thread's addresses are looked for.
+  // found: which of a thread's addresses are looked for, then which are there, with their rows.
   template <int kItems>
   __device__ __forceinline__ void find(const uint32_t (&addresses)[kItems], bool (&found)[kItems],
-                                       uint32_t (&at)[kItems]) const {
+                                       uint32_t (&rows)[kItems][kWords]) const {
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       if (found[i]) found[i] = (bits[addresses[i] / 32] >> addresses[i] % 32 & 1) != 0;
-      at[i] = addresses[i];
     }
+    get_words(*this, addresses, found, rows);
   }
 };
 
@@ -64,8 +105,9 @@ struct DirectPart {
 // twenty goes on to a second bucket. Rows take their slots by counters: compare-and-swap, slot by
 // slot, took 2^24 build rows half a millisecond more on an H200.
 template <int kWordsOfRow>
-struct HashedPart {
+struct HashedPart : PartOfBlock {
   static constexpr int kWords = kWordsOfRow;
+  static constexpr int kBuildItems = kWords == 1 ? 4 : 2;
   static constexpr uint32_t kBucket = 4;
   // Buckets that a row looks through for a slot: no table of rows that are told apart has so many
   // full ones side by side, and rows of one key, which would fill as many as they are, end there.
@@ -109,15 +151,16 @@ struct HashedPart {
                                : kBucket;
   }
   // expected: has_room_for the part's rows.
-  __device__ __forceinline__ bool insert(uint32_t address, uint32_t* at) const {
+  __device__ __forceinline__ bool insert(uint32_t address, const uint32_t (&row)[kWords]) const {
     uint32_t bucket = first_bucket(address);
 #pragma unroll 1
     for (int seen = 0; seen < kMostBuckets; ++seen) {
       uint32_t const shift = bucket % 2 * 16;
       uint32_t const slot = atomicAdd(&counters[bucket / 2], 1U << shift) >> shift & 0xffffU;
       if (slot < kBucket) {
-        *at = kBucket * bucket + slot;
-        slots[*at] = address;
+        uint32_t const at = kBucket * bucket + slot;
+        slots[at] = address;
+        put_words(*this, at, row);
         return true;
       }
       bucket = behind(bucket);
@@ -144,7 +187,8 @@ struct HashedPart {
   }
   template <int kItems>
   __device__ __forceinline__ void find(const uint32_t (&addresses)[kItems], bool (&found)[kItems],
-                                       uint32_t (&at)[kItems]) const {
+                                       uint32_t (&rows)[kItems][kWords]) const {
+    uint32_t at[kItems];
     uint32_t sought = 0;  // behind a bucket that is full of others
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
@@ -156,11 +200,13 @@ struct HashedPart {
       at[i] = found[i] ? kBucket * bucket + slot : behind(bucket);
       sought |= static_cast<uint32_t>(!found[i] && held.w != free) << i;
     }
-    if (sought == 0) return;
+    if (sought != 0) {
 #pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      if ((sought >> i & 1) != 0) found[i] = find_from(at[i], addresses[i], &at[i]);
+      for (int i = 0; i < kItems; ++i) {
+        if ((sought >> i & 1) != 0) found[i] = find_from(at[i], addresses[i], &at[i]);
+      }
     }
+    get_words(*this, at, found, rows);
   }
 
  private:

@@ -11,7 +11,7 @@ namespace gpujoin::kernels {
 
 constexpr int kPartThreads = 1024;  // of the blocks that move rows to parts and join them
 // Words of 4 bytes that travel beside a row's address.
-constexpr int32_t kMostPartWords = 3;
+constexpr int32_t kMostPartWords = 4;
 // So many and those of one more column; more than that where it has none, being of another width
 // than 4 and 8 bytes.
 constexpr int32_t with_part_column(int32_t words, int32_t width) {
@@ -27,7 +27,7 @@ __host__ __device__
 #endif
     constexpr int
     part_items(int32_t words) {
-  return words == kMostPartWords ? 2 : 4;
+  return words >= 3 ? 2 : 4;
 }
 
 // Which part a place is of, and by which address it is told there from the part's others.
@@ -42,6 +42,7 @@ struct PlaceParts {
   uint32_t count = 0;    // odd, so that keys with a step of a power of two are of all parts
   uint32_t inverse = 0;  // direct: 2^32 / count, or less by one; hashed: of count, modulo 2^32
   bool are_hashed = false;
+  uint32_t blocks = 1;  // of a cluster, whose shared memory holds a part: a power of two
 
   constexpr uint32_t places_of_one() const { return last_place / count + 1; }
 
@@ -95,15 +96,16 @@ __host__ __device__
 }
 
 // Rows of a part that a block keeps until it writes them: a line of L2, or half of one where there
-// are too many parts, in whole sectors. H200, 2^27 rows of 8 bytes to 1024 parts, 128 bytes at a
-// time 0.65 ms; to 2048, 64 at a time, 0.87; to 4096, 32 at a time, 1.6.
+// are too many parts, in whole sectors, so that of 12 and 20 bytes they are eight. H200, 2^27 rows
+// of 8 bytes to 1024 parts, 128 bytes at a time 0.65 ms; to 2048, 64 at a time, 0.87; to 4096, 32
+// at a time, 1.6.
 #ifdef __CUDACC__
 __host__ __device__
 #endif
     constexpr uint32_t
     part_line_rows(int32_t words, bool whole) {
-  constexpr uint32_t kSectorsOf12 = 8;  // rows of 12 bytes that are whole sectors
-  if (words == 2) return kSectorsOf12;
+  constexpr uint32_t kWholeSectors = 8;  // rows of an odd number of words
+  if (words % 2 == 0) return kWholeSectors;
   return (whole ? 128 : 64) / part_row_bytes(words);
 }
 
@@ -123,6 +125,25 @@ constexpr uint64_t kStaticPartBytes = 2048;
 constexpr uint32_t part_room(uint32_t places_of_one) { return (places_of_one + 127) / 128 * 128; }
 constexpr uint64_t join_parts_bytes(uint32_t room, int32_t words) {
   return uint64_t{room} * static_cast<uint64_t>(4 * words) + room / 4;
+}
+// Of parts that a cluster holds, in each of its blocks: rows whole, and what each block tells of
+// them.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr uint32_t
+    clustered_row_bytes(int32_t words) {
+  return words <= 2 ? 8 : 16;
+}
+constexpr uint32_t clustered_room(const PlaceParts& parts) {
+  return (parts.places_of_one() + parts.blocks - 1) / parts.blocks;
+}
+constexpr uint64_t kClusteredCountBytes = 16;
+// The first words of a place without a row, any two numbers.
+constexpr uint32_t kFreePlace0 = 0x7b1c96a5;
+constexpr uint32_t kFreePlace1 = 0xd28e430f;
+constexpr uint64_t join_clustered_bytes(uint32_t room, int32_t words) {
+  return kClusteredCountBytes + uint64_t{room} * clustered_row_bytes(words);
 }
 // Of hashed parts an address and the words of each slot, and a counter of 2 bytes for four.
 constexpr uint64_t join_hashed_bytes(uint64_t slots, int32_t words) {
@@ -147,6 +168,13 @@ __host__ __device__
     constexpr uint32_t
     most_hashed_rows(uint32_t slots) {
   return slots / 8 * 7;
+}
+
+// Of a part's table, in each of its blocks. rows: of the whole build side.
+constexpr uint32_t part_table_room(const PlaceParts& parts, uint64_t rows, int32_t words,
+                                   uint64_t shared_bytes) {
+  if (parts.are_hashed) return hashed_room(rows, parts.count, words, shared_bytes);
+  return parts.blocks > 1 ? clustered_room(parts) : part_room(parts.places_of_one());
 }
 
 // To which rows of so many words can be moved.
@@ -176,18 +204,34 @@ constexpr uint32_t busy_parts(uint64_t things, uint64_t most_of_one, uint64_t mo
   return static_cast<uint32_t>(std::max(fewest, std::min(wanted, (most_parts - 1) | 1)));
 }
 
-// Of a direct table. Of count 0: there are none that fit.
+// Of a part's cluster. 8 is what every device of 9.0 and later can be asked for.
+constexpr uint32_t most_part_blocks(int32_t compute_capability) {
+  return compute_capability >= 90 ? 8 : 1;
+}
+
+// Of a direct table. Of count 0: there are none that fit. A part of more than one word is held by a
+// cluster of up to most_blocks where a block's shared memory holds too few places.
 constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t probe_words,
-                                   uint64_t shared_bytes, uint32_t sm_count) {
+                                   uint64_t shared_bytes, uint32_t sm_count,
+                                   uint32_t most_blocks = 1) {
   uint64_t const most = most_parts(build_words, probe_words, shared_bytes);
   if (places == 0 || places > UINT32_MAX || most == 0) return {};
-  // Places of one part: 4 bytes a word and a quarter of one, of as many as a row's address can be.
-  uint64_t const most_places =
-      std::min<uint64_t>((shared_bytes - kStaticPartBytes) * 4 /
-                             (16 * static_cast<uint64_t>(build_words) + 1) / 128 * 128,
-                         uint64_t{1} << 16);
-  uint32_t const count = busy_parts(places, most_places, most, sm_count);
-  return count == 0 ? PlaceParts{} : place_parts(places, count);
+  uint64_t const shared = shared_bytes - kStaticPartBytes;
+  // Places of one part: 4 bytes a word and a quarter of one.
+  uint64_t const of_block = shared * 4 / (16 * static_cast<uint64_t>(build_words) + 1) / 128 * 128;
+  if (uint32_t const count = busy_parts(places, of_block, most, sm_count); count != 0) {
+    return place_parts(places, count);
+  }
+  if (build_words < 2) return {};
+  uint64_t const rows_of_block = (shared - kClusteredCountBytes) / clustered_row_bytes(build_words);
+  for (uint32_t blocks = 2; blocks <= most_blocks; blocks *= 2) {
+    uint32_t const count = busy_parts(places, rows_of_block * blocks, most, sm_count / blocks);
+    if (count == 0) continue;
+    PlaceParts parts = place_parts(places, count);
+    parts.blocks = blocks;
+    return parts;
+  }
+  return {};
 }
 
 // Of tables of hashed keys, which lie anywhere among `places` places. Likewise.

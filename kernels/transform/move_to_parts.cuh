@@ -31,6 +31,12 @@
 
 namespace gpujoin::kernels {
 
+// A word of every row: from[row * step].
+struct MovedWord {
+  const uint32_t* from;
+  uint32_t step;  // in words
+};
+
 template <typename Key>
 struct PartMove {
   KeySteps<Key> steps;
@@ -40,8 +46,9 @@ struct PartMove {
   const uint32_t* starts;   // [gridDim.x][parts.count], within the part
   const uint32_t* offsets;  // [parts.count + 1]
   uint32_t* out;
-  PartWord words[kMostPartWords];
-  bool are_aligned;  // keys and columns: part_rows.cuh
+  MovedWord words[kMostPartWords];
+  int32_t number_word;  // which is the row's number, or -1
+  bool are_aligned;     // keys: part_rows.cuh
 };
 
 // kWords: of a row beside its address. kWhole: part_line_rows.
@@ -88,17 +95,24 @@ __global__ void __launch_bounds__(kPartThreads)
     }
   };
 
+  // A tile ahead. Of rows beyond the last it is that one's, and words of a column of any width are
+  // told apart by their step alone: where branches meet the compiler copies what they loaded, and
+  // waits for it.
   Key next_keys[kItems];
   uint32_t next_words[kWords][kItems];
-  uint32_t const own = threadIdx.x * kItems;
   auto const load = [&](uint64_t first) {
     if (first >= move.rows) return;
-    if (move.are_aligned && first + kTile <= move.rows) {
-      load_values<true>(move.keys, first + own, move.rows, next_keys);
-      load_words<true>(move.words, first + own, move.rows, next_words);
-    } else {
-      load_values<false>(move.keys, first + own, move.rows, next_keys);
-      load_words<false>(move.words, first + own, move.rows, next_words);
+    auto const last = static_cast<uint32_t>(min(move.rows - first, uint64_t{kTile}) - 1);
+    const Key* const keys = move.keys + first;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      uint32_t const row = min(static_cast<uint32_t>(i * kPartThreads) + threadIdx.x, last);
+      next_keys[i] = keys[row];
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        const uint32_t* const from = move.words[w].from + first * move.words[w].step;
+        next_words[w][i] = from[row * move.words[w].step];
+      }
     }
   };
   uint64_t const stride = uint64_t{gridDim.x} * kTile;
@@ -113,12 +127,15 @@ __global__ void __launch_bounds__(kPartThreads)
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       Key const place = move.steps.place_of(next_keys[i]);
-      are_rows[i] = first + own + i < move.rows && place <= move.parts.last_place;
+      uint64_t const row = first + static_cast<uint32_t>(i * kPartThreads) + threadIdx.x;
+      are_rows[i] = row < move.rows && place <= move.parts.last_place;
       uint32_t part;
       addresses[i] = move.parts.split(static_cast<uint32_t>(place), part);
       slots[i] = part;
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) words[i][w] = next_words[w][i];
+      for (int w = 0; w < kWords; ++w) {
+        words[i][w] = w == move.number_word ? static_cast<uint32_t>(row) : next_words[w][i];
+      }
     }
     load(first + stride);
 #pragma unroll

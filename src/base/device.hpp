@@ -78,7 +78,7 @@ struct CudaQueue {
   bool zeroed_is_dirty = false;
   std::vector<ResidentBlocks> resident;
   std::vector<const void*> large_shared;  // kernels that may have all shared memory there is
-  std::optional<bool> has_dependent_launches;
+  std::optional<bool> has_code_of_9_0;
   std::vector<cudaEvent_t> events;  // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.
   std::array<std::shared_ptr<Stream>, 2> copy_streams;

@@ -68,17 +68,31 @@ uint32_t resident_blocks(Queue& queue, void (*kernel)(Args...), int threads, uin
   return blocks;
 }
 
-// Whether kernels have the instructions of kernels/dependent_launch.cuh: of a library without code
-// for devices that know them, a newer device's driver compiles code that waits for nothing. All
-// kernels are built for the same architectures.
-inline bool has_dependent_launches(Queue& queue, const void* kernel, const char* asking) {
-  std::optional<bool>& known = queue.device->has_dependent_launches;
+// Whether kernels have the instructions of kernels/dependent_launch.cuh and kernels/cluster.cuh: of
+// a library without code for devices that know them, a newer device's driver compiles code that
+// waits for nothing, and in which a block is alone. All kernels are built for the same
+// architectures.
+inline bool has_code_of_9_0(Queue& queue, const void* kernel, const char* asking) {
+  std::optional<bool>& known = queue.device->has_code_of_9_0;
   if (!known) {
     cudaFuncAttributes attributes = {};
     check(cudaFuncGetAttributes(&attributes, kernel), asking);
     known = queue.context.facts.compute_capability >= 90 && attributes.ptxVersion >= 90;
   }
   return *known;
+}
+
+// Of a launch with an attribute, which has to stay.
+inline cudaLaunchConfig_t launch_config(const Queue& queue, uint32_t blocks, int threads,
+                                        uint64_t shared_bytes, cudaLaunchAttribute* attribute) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream_of(queue);
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  return config;
 }
 
 // Launches a kernel that may come to the device while the one before still runs, which saves the 2
@@ -90,15 +104,43 @@ void launch_dependent(Queue& queue, void (*kernel)(Parameters...), uint32_t bloc
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream_of(queue);
-  config.attrs = &early;
+  cudaLaunchConfig_t config = launch_config(queue, blocks, threads, shared_bytes, &early);
   bool const may_come_early =
-      has_dependent_launches(queue, reinterpret_cast<const void*>(kernel), launching);
+      has_code_of_9_0(queue, reinterpret_cast<const void*>(kernel), launching);
   config.numAttrs = may_come_early ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, args...), launching);
+}
+
+inline cudaLaunchAttribute cluster_of(uint32_t blocks) {
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = blocks;
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  return cluster;
+}
+
+// How many blocks run at a time in clusters of so many, with dynamic shared memory that is allowed
+// here. 0: the device has no room for one, or the library no code that knows clusters.
+template <typename... Parameters>
+uint32_t resident_in_clusters(Queue& queue, void (*kernel)(Parameters...), uint32_t cluster,
+                              int threads, uint64_t shared_bytes, const char* asking) {
+  if (!has_code_of_9_0(queue, reinterpret_cast<const void*>(kernel), asking)) return 0;
+  allow_shared(queue, kernel, asking);
+  cudaLaunchAttribute attribute = cluster_of(cluster);
+  cudaLaunchConfig_t const config =
+      launch_config(queue, cluster, threads, shared_bytes, &attribute);
+  int clusters = 0;
+  check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config), asking);
+  return static_cast<uint32_t>(clusters) * cluster;
+}
+
+// blocks: a multiple of cluster.
+template <typename... Parameters, typename... Args>
+void launch_in_clusters(Queue& queue, void (*kernel)(Parameters...), uint32_t blocks,
+                        uint32_t cluster, int threads, uint64_t shared_bytes, const char* launching,
+                        Args... args) {
+  cudaLaunchAttribute attribute = cluster_of(cluster);
+  cudaLaunchConfig_t const config = launch_config(queue, blocks, threads, shared_bytes, &attribute);
   check(cudaLaunchKernelEx(&config, kernel, args...), launching);
 }
 

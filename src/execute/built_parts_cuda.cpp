@@ -109,11 +109,11 @@ class Moves {
     parts.parts = are_hashed_
                       ? kernels::fitting_hashed_parts(rows, places, build_words, probe_words,
                                                       shared, sm_count)
-                      : kernels::fitting_parts(places, build_words, probe_words, shared, sm_count);
+                      : kernels::fitting_parts(places, build_words, probe_words, shared, sm_count,
+                                               kernels::most_part_blocks(facts.compute_capability));
     if (parts.parts.count == 0) return false;
-    parts.room = are_hashed_ ? kernels::hashed_room(rows, parts.parts.count, build_words, shared)
-                             : kernels::part_room(parts.parts.places_of_one());
-    return true;
+    parts.room = kernels::part_table_room(parts.parts, rows, build_words, shared);
+    return match::has_room_for_parts(queue_, parts.parts, parts.room, build_words, probe_words);
   }
 
   std::optional<transform::PartedRows> move(const match::TableSide& side,

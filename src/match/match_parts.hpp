@@ -16,10 +16,14 @@ namespace gpujoin::match {
 struct Parts {
   transform::KeyPlaces places;
   kernels::PlaceParts parts;
-  uint32_t room = 0;  // of a part's table: kernels::part_room or hashed_room
+  uint32_t room = 0;  // kernels::part_table_room
   transform::PartedRows build;
   transform::PartedRows probe;
 };
+
+// Whether the device runs what joins such parts: it may have no room for a cluster's blocks.
+bool has_room_for_parts(base::Queue& queue, const kernels::PlaceParts& parts, uint32_t room,
+                        int32_t build_words, int32_t probe_words);
 
 // Writes every column of the join. outputs: those of a side in the order of its columns in the
 // parts; the key's of 4 or 8 bytes. Nullopt, and nothing is written: build keys repeat, or a hashed

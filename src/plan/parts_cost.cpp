@@ -43,7 +43,21 @@ PlaceParts parts_of(const JoinPlan& plan, const JoinShape& shape, const base::De
   }
   const uint64_t places = direct_places(shape);
   return kernels::fitting_parts(places != 0 ? places : shape.build_rows, build_words, probe_words,
-                                shared, sm_count);
+                                shared, sm_count,
+                                kernels::most_part_blocks(facts.compute_capability));
+}
+
+// What a row of either side takes where a cluster holds its part: accesses to other blocks' memory.
+// H200, above their bytes: 2^27 x 2^27 and 2^27 x 2^28 rows with 8 bytes beside the key on both
+// sides, in clusters of four, 1.15 and 1.7 ms, 10^8 x 10^8, of two, 0.36; with 16 bytes, of eight,
+// 1.28; with 12, of four, 2.3, for which no reason was found.
+double cluster_row_seconds(const PlaceParts& parts, int32_t build_words) {
+  if (parts.blocks <= 1) return 0;
+  constexpr double kOfTwo = 3.6e-12;
+  constexpr double kOfMore = 5.6e-12;
+  constexpr double kOfThreeWords = 12e-12;
+  const double access = build_words == 3 ? kOfThreeWords : parts.blocks == 2 ? kOfTwo : kOfMore;
+  return access * (1 - 1.0 / parts.blocks);
 }
 
 }  // namespace
@@ -61,22 +75,29 @@ uint64_t part_bytes(const SideStatistics& side, bool want_pairs) {
          static_cast<uint64_t>(side.rows);
 }
 
-// A count of the keys, and a pass. H200, 2^27 rows of 4 + 4 bytes: 0.17 ms, and to 1057 parts 0.76,
-// to 2479 0.94, where their bytes take 0.13 and 0.51; with 8 and 12 bytes beside the key 1.30 and
-// 1.35 of 0.63 and 0.89. Few rows leave a line of each part of each block partly filled.
+// A count of the keys, and a pass. H200, 2^27 rows with 4 bytes beside the key, to 1057 parts: 0.17
+// ms and 0.76, where their bytes take 0.13 and 0.51, to 2479 0.94; with 12, to 1189, 0.2 and 1.41,
+// by bytes 0.13 and 1.01. Lines of 12 and 20 bytes a row are not whole lines of L2: with 8 and 16,
+// to as many parts, 1.38 and 2.15, by bytes 0.76 and 1.26. Few rows leave a line of each part of
+// each block partly filled.
 Cost parts_transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                           const base::DeviceFacts& facts) {
   constexpr int32_t kLaunches = 8;
   const PlaceParts parts = parts_of(plan, shape, facts);
   const int32_t words = std::max(part_words(side, shape.want_pairs), 1);
   const auto rows = static_cast<uint64_t>(side.rows);
+  constexpr double kCountSlowdown = 1.3;
   constexpr double kSlowdown = 1.5;
+  constexpr double kOfPartialLines = 0.25;
   constexpr double kOfFurtherParts = 0.17;  // a thousand
   const double further = std::max(0.0, static_cast<double>(parts.count) / 1024 - 1);
-  const double slowdown = kSlowdown + kOfFurtherParts * further;
+  const double slowdown =
+      kSlowdown + kOfFurtherParts * further + (words % 2 == 0 ? kOfPartialLines : 0);
   const Traffic moved =
       traffic::move_to_parts(rows, shape.key_width, static_cast<uint64_t>(4 * words));
-  return {moved, slowdown * stream_seconds(moved, facts), kLaunches};
+  const double counted = stream_seconds(traffic::read_keys(rows, shape.key_width), facts);
+  const double passed = stream_seconds(moved, facts) - counted;
+  return {moved, kCountSlowdown * counted + slowdown * passed, kLaunches};
 }
 
 // H200, 2^27 x 2^27 rows of 4 + 4 bytes 1.13 ms, where their bytes take 1.01; with 8 and 12 bytes
@@ -106,7 +127,9 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const double build = static_cast<double>(shape.build_rows);
   const double probe = static_cast<double>(shape.probe_rows);
   const double asked = std::max(kSlowdown * stream_seconds(joined, facts), kAskedRow * probe);
-  const double placed = are_hashed(plan) ? kHashedRow * build : 0;
+  const PlaceParts parts = parts_of(plan, shape, facts);
+  const double of_cluster = cluster_row_seconds(parts, part_words(shape.build, shape.want_pairs));
+  const double placed = (are_hashed(plan) ? kHashedRow * build : 0) + of_cluster * (build + probe);
   const double waits = kOftenAskedRow * shape.sample.heavy_probe_share * probe;
   Cost cost = {joined, asked + placed + waits, kLaunches};
   cost += {ranges, stream_seconds(ranges, facts), 0};
@@ -114,8 +137,7 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const bool moves = part_words(shape.build, shape.want_pairs) > 0 &&
                      part_words(shape.probe, shape.want_pairs) > 0;
   const bool are_scattered = !are_hashed(plan) && direct_places(shape) == 0;
-  const bool in_vain =
-      !moves || are_scattered || parts_of(plan, shape, facts).count == 0 || has_duplicates(shape);
+  const bool in_vain = !moves || are_scattered || parts.count == 0 || has_duplicates(shape);
   if (in_vain) cost += partitions_instead(plan, shape, facts).cost;
   return cost;
 }

@@ -74,8 +74,8 @@ template <typename Kernel>
 uint32_t blocks_beside_draw(base::Queue& queue, Kernel* scan, uint32_t resident) {
   constexpr uint32_t kFewSms = 8 * kernels::kSampleDrawBlocks;
   auto const sms = static_cast<uint32_t>(queue.context.facts.sm_count);
-  bool const runs_beside = base::has_dependent_launches(queue, reinterpret_cast<const void*>(scan),
-                                                        "asking for a scan beside draws");
+  bool const runs_beside = base::has_code_of_9_0(queue, reinterpret_cast<const void*>(scan),
+                                                 "asking for a scan beside draws");
   if (!runs_beside || sms < kFewSms) return resident;
   return resident / sms * (sms - kernels::kSampleDrawBlocks);
 }

@@ -1,6 +1,9 @@
 // move_to_parts.cu: host side of the pass whose writes are combined to lines.
 #include "src/transform/move_to_parts.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels/transform/count_parts.cuh"
 #include "kernels/transform/move_to_parts.cuh"
 #include "src/base/device.hpp"
@@ -90,21 +93,31 @@ bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& pl
   move.offsets = moved->offsets.as<uint32_t>();
   move.out = moved->rows.as<uint32_t>();
   move.are_aligned = base::starts_a_vector(source.keys);
+  move.number_word = -1;
+  // A word that is not loaded is read of the keys.
+  auto const* const keys = static_cast<const uint32_t*>(source.keys);
+  std::fill(std::begin(move.words), std::end(move.words), kernels::MovedWord{keys, 0});
   int32_t word = 0;
   for (PartColumn const& column : source.columns) {
-    move.words[word] = {column.data, column.width};
-    word += column.width / 4;
-    move.are_aligned = move.are_aligned && base::starts_a_vector(column.data);
+    auto const* const from = static_cast<const uint32_t*>(column.data);
+    int32_t const words = column.width / 4;
+    if (from == nullptr) move.number_word = word;
+    for (int32_t i = 0; i < words && from != nullptr; ++i) {
+      move.words[word + i] = {from + i, static_cast<uint32_t>(words)};
+    }
+    word += words;
   }
   // What moves where nothing is asked for: the row's number.
-  if (source.columns.empty()) move.words[0].width = 4;
+  if (source.columns.empty()) move.number_word = 0;
   switch (moved->words) {
     case 1:
       return move_rows<Key, 1>(queue, move, without, moved);
     case 2:
       return move_rows<Key, 2>(queue, move, without, moved);
-    default:
+    case 3:
       return move_rows<Key, 3>(queue, move, without, moved);
+    default:
+      return move_rows<Key, 4>(queue, move, without, moved);
   }
 }
 

@@ -101,11 +101,9 @@ std::optional<WrittenRows> join(base::Queue& queue, const Side& build, const Sid
     return *transform::move_to_parts(queue, {side.key.data, key_width, rows, side.columns}, places,
                                      parts, unit_rows);
   };
-  uint32_t const room = parts.are_hashed
-                            ? kernels::hashed_room(build.keys.size(), parts.count,
-                                                   transform::part_words(build.columns),
-                                                   queue.context.facts.shared_bytes_per_block)
-                            : kernels::part_room(parts.places_of_one());
+  uint32_t const room =
+      kernels::part_table_room(parts, build.keys.size(), transform::part_words(build.columns),
+                               queue.context.facts.shared_bytes_per_block);
   match::Parts const moved = {places, parts, room, move(build), move(probe)};
   targets->resize(1 + build.columns.size() + probe.columns.size());
   std::vector<CarriedOutput> outputs = {{nullptr, key_width, CarriedFrom::kKey, &targets->front()}};
@@ -192,30 +190,58 @@ void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, cons
               parts, unit_rows, expected_rows, least_launches);
 }
 
-// Whether keys are hashed.
-class MatchParts : public GpuTest, public ::testing::WithParamInterface<bool> {
+// What a part's rows are found by, and in how many blocks' memory.
+struct Tables {
+  const char* name;
+  bool are_hashed;
+  uint32_t blocks;
+};
+class MatchParts : public GpuTest, public ::testing::WithParamInterface<Tables> {
  protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    if (GetParam().blocks > kernels::most_part_blocks(queue().context.facts.compute_capability)) {
+      GTEST_SKIP() << "no clusters of " << GetParam().blocks << " blocks";
+    }
+  }
   static PlaceParts parts_in(uint32_t count, uint64_t places) {
-    return GetParam() ? kernels::hashed_parts(places, std::max(count, 3U))
-                      : kernels::place_parts(places, count);
+    if (GetParam().are_hashed) return kernels::hashed_parts(places, std::max(count, 3U));
+    PlaceParts parts = kernels::place_parts(places, count);
+    parts.blocks = GetParam().blocks;
+    return parts;
+  }
+  // A cluster holds rows of two words at least.
+  static std::vector<int32_t> narrowest_build() {
+    return std::vector<int32_t>(GetParam().blocks > 1 ? 2 : 1, 4);
   }
   PlaceParts fitting(const Shape& shape, int32_t build_words, int32_t probe_words) {
     uint64_t const shared = queue().context.facts.shared_bytes_per_block;
     auto const sm_count = static_cast<uint32_t>(queue().context.facts.sm_count);
-    return GetParam()
-               ? kernels::fitting_hashed_parts(shape.build_rows, shape.places, build_words,
-                                               probe_words, shared, sm_count)
-               : kernels::fitting_parts(shape.places, build_words, probe_words, shared, sm_count);
+    if (GetParam().are_hashed) {
+      return kernels::fitting_hashed_parts(shape.build_rows, shape.places, build_words, probe_words,
+                                           shared, sm_count);
+    }
+    PlaceParts parts =
+        kernels::fitting_parts(shape.places, build_words, probe_words, shared, sm_count);
+    parts.blocks = GetParam().blocks;
+    return parts;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Tables, MatchParts, ::testing::Bool(),
-                         [](const auto& hashed) { return hashed.param ? "Hashed" : "Direct"; });
+INSTANTIATE_TEST_SUITE_P(Tables, MatchParts,
+                         ::testing::Values(Tables{"Direct", false, 1}, Tables{"Hashed", true, 1},
+                                           Tables{"OfTwoBlocks", false, 2},
+                                           Tables{"OfFourBlocks", false, 4},
+                                           Tables{"OfEightBlocks", false, 8}),
+                         [](const auto& tables) { return std::string(tables.param.name); });
 
 TEST_P(MatchParts, WriteColumnsOfEveryWidthOfEitherSide) {
   Shape const shape = {1000, 0, 30000, 25000, 60000, 0};
   for (std::vector<int32_t> const& build :
-       {std::vector<int32_t>{}, {4}, {4, 4}, {4, 8}, {4, 4, 4}}) {
-    for (std::vector<int32_t> const& probe : {std::vector<int32_t>{4}, {4, 4}, {4, 8}, {4, 4, 4}}) {
+       {std::vector<int32_t>{}, {4}, {4, 4}, {4, 8}, {4, 4, 4}, {4, 4, 8}}) {
+    if (build.size() < 2 && GetParam().blocks > 1) continue;
+    for (std::vector<int32_t> const& probe :
+         {std::vector<int32_t>{4}, {4, 4}, {4, 8}, {4, 4, 4}, {4, 4, 4, 4}}) {
       for (int32_t const key_width : {4, 8}) {
         for (size_t const shift : {size_t{0}, size_t{1}, size_t{3}}) {
           Way const way = {build, probe, shift != 1, shift};
@@ -233,7 +259,7 @@ TEST_P(MatchParts, AreAsManyAsThereMayBe) {
     for (uint64_t const places : {uint64_t{1}, uint64_t{100}, uint64_t{30000}}) {
       auto const build = static_cast<uint32_t>(places - places / 3);
       for (uint32_t const probe : {1U, 1000U, 4095U, 4096U, 4097U, 70000U}) {
-        expect_join(queue(), {5, 0, places, build, probe, 0}, 4, {{4}, {4}, false, 0},
+        expect_join(queue(), {5, 0, places, build, probe, 0}, 4, {narrowest_build(), {4}, false, 0},
                     parts_in(count, places), 1U << 16, probe);
         if (HasFailure()) return;
       }
@@ -244,7 +270,8 @@ TEST_P(MatchParts, AreAsManyAsThereMayBe) {
 // Of many rows all blocks have several tiles, and lines are filled and written more than once.
 TEST_P(MatchParts, OfManyRows) {
   for (int32_t const key_width : {4, 8}) {
-    for (int32_t const words : {1, 2, 3}) {
+    for (int32_t const words : {1, 2, 3, 4}) {
+      if (words == 1 && GetParam().blocks > 1) continue;
       std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
       Shape const shape = {uint64_t{0} - 70000, 3, 1'500'000, 1'100'000, 3'000'000, 0};
       PlaceParts const parts = fitting(shape, words, words);
@@ -259,7 +286,8 @@ TEST_P(MatchParts, OfManyRows) {
 // Of one key: its part is several units, and its line is filled many times by a tile.
 TEST_P(MatchParts, OfAHeavyProbeKey) {
   for (double const share : {0.3, 0.999}) {
-    for (int32_t const words : {1, 3}) {
+    for (int32_t const words : {1, 2, 3, 4}) {
+      if (words == 1 && GetParam().blocks > 1) continue;
       std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
       Shape const shape = {0, 0, 90000, 90000, 1'000'000, share};
       expect_join(queue(), shape, 4, {widths, widths, true, 0}, parts_in(301, shape.places), 5000,
@@ -272,21 +300,22 @@ TEST_P(MatchParts, OfAHeavyProbeKey) {
 TEST_P(MatchParts, GoOnWithMoreRoomThanWasExpected) {
   uint32_t const rows = static_cast<uint32_t>(queue().context.facts.sm_count) * 8192 + 500'000;
   Shape const shape = {0, 0, 20000, 20000, rows, 0};
-  expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), 1U << 14, 1, 2);
+  expect_join(queue(), shape, 4, {narrowest_build(), {4}, true, 0}, parts_in(33, shape.places),
+              1U << 14, 1, 2);
 }
 
 // Of parts whose rows are one unit each, however many they were.
 TEST_P(MatchParts, HaveUnitsOfAnyNumberOfRows) {
   Shape const shape = {0, 0, 20000, 20000, 90000, 0};
   for (uint32_t const unit_rows : {1U, 31U, UINT32_MAX}) {
-    expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), unit_rows,
-                shape.probe_rows);
+    expect_join(queue(), shape, 4, {narrowest_build(), {4}, true, 0}, parts_in(33, shape.places),
+                unit_rows, shape.probe_rows);
   }
 }
 
 void expect_repeats(base::Queue& queue, const Keys& keys, const Shape& shape,
                     const PlaceParts& parts) {
-  Side const build(queue, keys.build, 4, {4}, true, 0);
+  Side const build(queue, keys.build, 4, {4, 4}, true, 0);
   Side const probe(queue, keys.probe, 4, {4}, true, 0);
   std::vector<columns::Storage> targets;
   EXPECT_FALSE(
@@ -300,6 +329,31 @@ TEST_P(MatchParts, TellRepeatedBuildKeys) {
     Keys repeated = keys;
     repeated.build[row] = repeated.build[0];
     expect_repeats(queue(), repeated, shape, parts_in(65, shape.places));
+  }
+}
+
+// Two words that say of a place that it has no row, as a row's: what has them is told as a key that
+// repeats.
+TEST_P(MatchParts, OfAClusterTellARowThatLooksLikeAFreePlace) {
+  if (GetParam().blocks == 1) return;
+  Shape const shape = {0, 0, 20000, 20000, 50000, 0};
+  Keys const keys = keys_of(shape, 1);
+  PlaceParts const parts = parts_in(65, shape.places);
+  for (int const alike : {0, 1, 2}) {
+    Side build(queue(), keys.build, 4, {4, 4}, false, 0);
+    std::vector<uint64_t> const row_words = {alike > 0 ? kernels::kFreePlace0 : 7,
+                                             alike > 1 ? kernels::kFreePlace1 : 8};
+    for (size_t word = 0; word < 2; ++word) {
+      std::vector<uint64_t> values(keys.build.size(), 9);
+      values[333] = row_words[word];
+      build.memory[word] = place(queue(), key_column(values, 4), 0);
+      build.columns[word].data = build.memory[word].data;
+    }
+    Side const probe(queue(), keys.probe, 4, {4}, true, 0);
+    std::vector<columns::Storage> targets;
+    auto const written =
+        join(queue(), build, probe, 4, shape, parts, 1U << 16, shape.probe_rows, &targets);
+    EXPECT_EQ(written.has_value(), alike < 2) << alike;
   }
 }
 
@@ -327,7 +381,7 @@ TEST_F(GpuTest, HashedPartsOfKeysFromAnywhere) {
                                    : static_cast<uint32_t>(random()));
     }
     uint64_t const shared = queue().context.facts.shared_bytes_per_block;
-    for (int32_t const words : {1, 2, 3}) {
+    for (int32_t const words : {1, 2, 3, 4}) {
       std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
       uint64_t const slots = kernels::most_hashed_slots(words, shared);
       auto const fewest = static_cast<uint32_t>(build_rows * 4 / 3 / slots + 3) | 1;
@@ -380,7 +434,7 @@ TEST(FittingParts, OfHashedKeysLeaveHalfOfTheSlotsFree) {
           PlaceParts const parts =
               kernels::fitting_hashed_parts(rows, places, build, probe, kShared, 132);
           if (parts.count == 0) {
-            EXPECT_GT(rows, uint64_t{1} << 23);
+            EXPECT_GT(rows, uint64_t{1} << (std::max(build, probe) == 4 ? 22 : 23));
             continue;
           }
           EXPECT_TRUE(parts.are_hashed);
@@ -399,6 +453,31 @@ TEST(FittingParts, OfHashedKeysLeaveHalfOfTheSlotsFree) {
   EXPECT_EQ(kernels::fitting_hashed_parts(1000, uint64_t{1} << 33, 1, 1, kShared, 132).count, 0U);
 }
 
+// Of more words than one by a cluster, where a block has no room.
+TEST(FittingParts, HoldAllPlacesInAClustersMemory) {
+  constexpr uint64_t kShared = 232448;
+  constexpr uint64_t kPlaces = uint64_t{1} << 27;
+  EXPECT_EQ(kernels::fitting_parts(kPlaces, 1, 4, kShared, 132, 8).blocks, 1U);
+  EXPECT_EQ(kernels::fitting_parts(2 * kPlaces, 1, 1, kShared, 132, 8).count, 0U);
+  for (int32_t build = 2; build <= kernels::kMostPartWords; ++build) {
+    for (int32_t probe = 1; probe <= kernels::kMostPartWords; ++probe) {
+      EXPECT_EQ(kernels::fitting_parts(kPlaces, build, probe, kShared, 132).count, 0U);
+      for (uint64_t const places : {kPlaces / 16, kPlaces / 3, 100'000'000UL, kPlaces}) {
+        PlaceParts const parts = kernels::fitting_parts(places, build, probe, kShared, 132, 8);
+        ASSERT_NE(parts.count, 0U) << places << ", " << build << " words, " << probe;
+        EXPECT_EQ(parts.count % 2, 1U);
+        EXPECT_GE(uint64_t{parts.places_of_one()} * parts.count, places);
+        uint32_t const room = kernels::part_table_room(parts, places, build, kShared);
+        EXPECT_GE(uint64_t{room} * parts.blocks, parts.places_of_one());
+        uint64_t const bytes = parts.blocks > 1 ? kernels::join_clustered_bytes(room, build)
+                                                : kernels::join_parts_bytes(room, build);
+        EXPECT_LE(bytes, kShared - kernels::kStaticPartBytes);
+        EXPECT_LE(kernels::move_to_parts_bytes(parts.count, probe, false), kShared);
+      }
+    }
+  }
+}
+
 TEST(FittingParts, HoldAllPlacesInSharedMemory) {
   constexpr uint64_t kShared = 232448;
   for (int32_t build = 1; build <= kernels::kMostPartWords; ++build) {
@@ -406,7 +485,7 @@ TEST(FittingParts, HoldAllPlacesInSharedMemory) {
       for (uint64_t places = 1; places < uint64_t{1} << 33; places = places * 3 / 2 + 1) {
         PlaceParts const parts = kernels::fitting_parts(places, build, probe, kShared, 132);
         if (parts.count == 0) {
-          EXPECT_GT(places, uint64_t{1} << 25);
+          EXPECT_GT(places, uint64_t{1} << (std::max(build, probe) == 4 ? 24 : 25));
           continue;
         }
         EXPECT_EQ(parts.count % 2, 1U);

@@ -701,7 +701,7 @@ TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
   }
   // In no order, and what nobody looked at.
   for (const auto& [next, neighbour] : {std::pair(27, 27), {64, 64}}) {
-    EXPECT_EQ(algorithm_name(plan_of(request, sample(next, neighbour))), "PHJ-CARRIED");
+    EXPECT_EQ(algorithm_name(plan_of(request, sample(next, neighbour))), "PDJ-CARRIED");
   }
   // In order, and too far apart for a table.
   SampleStatistics far = sample(7, 23);

@@ -30,15 +30,48 @@ TEST(PartsCost, DenseNarrowRowsBeyondL2GoToParts) {
 
 TEST(PartsCost, WhatDoesNotFitGoesInPartitions) {
   const SampleStatistics all = dense_sample(kRows27, kRows27);
-  // Two words of 2^27 places.
-  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), all), "PHJ-CARRIED");
-  EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 4), all), -1);
+  // Five words, and a column of one byte.
+  EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 5), all), -1);
   EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 1, 4, 1), all), -1);
   EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), sparse_sample(1)), "PHJ-CARRIED");
   // Shared memory of 99 KiB a block holds no part small enough to be moved to.
   base::DeviceFacts small = h200();
   small.shared_bytes_per_block = 99 << 10;
   EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), all, small), "PHJ-CARRIED");
+}
+
+TEST(PartsCost, WhatABlockDoesNotHoldIsHeldByACluster) {
+  const SampleStatistics all = dense_sample(kRows27, kRows27);
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), all), "PDJ-CARRIED");
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 4), all), "PDJ-CARRIED");
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2, 8, 8), all), "PDJ-CARRIED");
+  // Of three words each access to another block takes twice as long.
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 3), all), "PHJ-CARRIED");
+  base::DeviceFacts without_clusters = h200();
+  without_clusters.compute_capability = 80;
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), all, without_clusters), "PHJ-CARRIED");
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), all, without_clusters), "PDJ-CARRIED");
+}
+
+// H200, without the look.
+TEST(PartsCost, OfDenseKeysIsAsMeasured) {
+  const auto of = [](int64_t build, int64_t probe, int32_t payloads, int32_t key_width = 4,
+                     int32_t width = 4) {
+    return milliseconds_of("PDJ-CARRIED", request_of(build, probe, payloads, key_width, width),
+                           dense_sample(build, build));
+  };
+  constexpr int64_t kRows = 100'000'000;
+  EXPECT_NEAR(of(kRows27, kRows27, 1) / 3.36, 1, 0.1);
+  EXPECT_NEAR(of(kRows27, 2 * kRows27, 1) / 5.2, 1, 0.1);
+  EXPECT_NEAR(of(kRows27, kRows27, 2) / 5.73, 1, 0.1);
+  EXPECT_NEAR(of(kRows27, 2 * kRows27, 2) / 9.0, 1, 0.1);
+  EXPECT_NEAR(of(kRows, kRows, 2) / 3.98, 1, 0.1);
+  EXPECT_NEAR(of(kRows27, kRows27, 3) / 8.45, 1, 0.1);
+  EXPECT_NEAR(of(kRows27, kRows27, 4) / 8.55, 1, 0.1);
+  EXPECT_NEAR(of(kRows, kRows, 4) / 6.25, 1, 0.1);
+  EXPECT_NEAR(of(kRows25, kRows27, 4) / 5.2, 1, 0.1);
+  EXPECT_NEAR(of(1 << 24, 1 << 26, 4) / 2.62, 1, 0.1);
+  EXPECT_NEAR(of(kRows27, kRows27, 2, 8, 8) / 9.0, 1, 0.12);
 }
 
 // H200, without the look.
@@ -75,7 +108,9 @@ TEST(PartsCost, SparseNarrowRowsGoToHashedParts) {
     EXPECT_FALSE(goes(request_of(build, kRows27, 1), repeated)) << build;
   }
   EXPECT_FALSE(goes(request_of(kRows27, kRows27, 1), all));
-  EXPECT_FALSE(goes(request_of(1 << 22, kRows27, 4), all));
+  EXPECT_TRUE(goes(request_of(1 << 22, kRows27, 4), all));
+  EXPECT_FALSE(goes(request_of(1 << 22, kRows27, 5), all));
+  EXPECT_FALSE(goes(request_of(1 << 24, kRows27, 4), all));
   // Keys of 8 bytes within 2^32 of each other have places, others have not.
   SampleStatistics within = dense_sample(100 << 24, 100 << 24);
   within.varying_key_bits = 31;

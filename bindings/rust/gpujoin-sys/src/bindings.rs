@@ -1158,7 +1158,7 @@ pub const GPUJOIN_TRANSFORM_BUCKET_CHAINS: i32 = 7;
 pub const GPUJOIN_TRANSFORM_RADIX_UNORDERED: i32 = 9;
 /// Rows to parts of a table that shared memory holds, in one pass that combines its writes to
 /// lines. With DIRECT_TABLE, or GLOBAL_TABLE of hashed keys (of 8 bytes within 2^32 steps), and
-/// CARRIED, of columns of 4 and 8 bytes, 12 bytes of a side at most. Since 0.2.
+/// CARRIED, of columns of 4 and 8 bytes, 16 bytes of a side at most. Since 0.2.
 pub const GPUJOIN_TRANSFORM_WRITE_COMBINED: i32 = 10;
 /// How partitions of unequal size are spread over thread blocks. Of matches that join partitions.
 pub type gpujoin_skew = i32;
