@@ -110,6 +110,7 @@ __global__ void __launch_bounds__(kPartThreads)
       next_keys[i] = keys[row];
 #pragma unroll
       for (int w = 0; w < kWords; ++w) {
+        if (w == move.number_word) continue;
         const uint32_t* const from = move.words[w].from + first * move.words[w].step;
         next_words[w][i] = from[row * move.words[w].step];
       }

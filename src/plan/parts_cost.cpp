@@ -47,17 +47,22 @@ PlaceParts parts_of(const JoinPlan& plan, const JoinShape& shape, const base::De
                                 kernels::most_part_blocks(facts.compute_capability));
 }
 
-// What a row of either side takes where a cluster holds its part: accesses to other blocks' memory.
-// H200, above their bytes: 2^27 x 2^27 and 2^27 x 2^28 rows with 8 bytes beside the key on both
-// sides, in clusters of four, 1.15 and 1.7 ms, 10^8 x 10^8, of two, 0.36; with 16 bytes, of eight,
-// 1.28; with 12, of four, 2.3, for which no reason was found.
-double cluster_row_seconds(const PlaceParts& parts, int32_t build_words) {
+// What accesses to other blocks' memory take where a cluster holds a part, where so many rows of
+// both sides are joined by tables of so many words in `asked` seconds but for that. H200, above
+// their bytes: 2^27 x 2^27 and 2^27 x 2^28 rows with 8 bytes beside the key on both sides, in
+// clusters of four, 1.15 and 1.7 ms, 10^8 x 10^8, of two, 0.36; with 16 bytes, of eight, 1.28; with
+// 12, of four, 2.3, for which no reason was found. 2^27 rows of 16 bytes that as many of 4 to 16
+// ask for take 3.6 to 4.1 in all, which is what the accesses do.
+double cluster_seconds(const PlaceParts& parts, int32_t build_words, double rows, double asked) {
   if (parts.blocks <= 1) return 0;
   constexpr double kOfTwo = 3.6e-12;
   constexpr double kOfMore = 5.6e-12;
   constexpr double kOfThreeWords = 12e-12;
-  const double access = build_words == 3 ? kOfThreeWords : parts.blocks == 2 ? kOfTwo : kOfMore;
-  return access * (1 - 1.0 / parts.blocks);
+  constexpr double kWideAlone = 17.5e-12;
+  const double accesses = rows * (1 - 1.0 / parts.blocks);
+  const double each = build_words == 3 ? kOfThreeWords : parts.blocks == 2 ? kOfTwo : kOfMore;
+  const double alone = build_words > 2 ? kWideAlone * accesses - asked : 0;
+  return std::max(each * accesses, alone);
 }
 
 }  // namespace
@@ -128,10 +133,11 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const double probe = static_cast<double>(shape.probe_rows);
   const double asked = std::max(kSlowdown * stream_seconds(joined, facts), kAskedRow * probe);
   const PlaceParts parts = parts_of(plan, shape, facts);
-  const double of_cluster = cluster_row_seconds(parts, part_words(shape.build, shape.want_pairs));
-  const double placed = (are_hashed(plan) ? kHashedRow * build : 0) + of_cluster * (build + probe);
+  const double placed = are_hashed(plan) ? kHashedRow * build : 0;
+  const double in_cluster =
+      cluster_seconds(parts, part_words(shape.build, shape.want_pairs), build + probe, asked);
   const double waits = kOftenAskedRow * shape.sample.heavy_probe_share * probe;
-  Cost cost = {joined, asked + placed + waits, kLaunches};
+  Cost cost = {joined, asked + placed + in_cluster + waits, kLaunches};
   cost += {ranges, stream_seconds(ranges, facts), 0};
   // Another join follows.
   const bool moves = part_words(shape.build, shape.want_pairs) > 0 &&

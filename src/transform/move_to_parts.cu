@@ -1,9 +1,6 @@
 // move_to_parts.cu: host side of the pass whose writes are combined to lines.
 #include "src/transform/move_to_parts.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "kernels/transform/count_parts.cuh"
 #include "kernels/transform/move_to_parts.cuh"
 #include "src/base/device.hpp"
@@ -94,9 +91,6 @@ bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& pl
   move.out = moved->rows.as<uint32_t>();
   move.are_aligned = base::starts_a_vector(source.keys);
   move.number_word = -1;
-  // A word that is not loaded is read of the keys.
-  auto const* const keys = static_cast<const uint32_t*>(source.keys);
-  std::fill(std::begin(move.words), std::end(move.words), kernels::MovedWord{keys, 0});
   int32_t word = 0;
   for (PartColumn const& column : source.columns) {
     auto const* const from = static_cast<const uint32_t*>(column.data);
