@@ -68,7 +68,7 @@ TEST(PartsCost, OfDenseKeysIsAsMeasured) {
   EXPECT_NEAR(of(kRows, kRows, 2) / 3.98, 1, 0.1);
   EXPECT_NEAR(of(kRows27, kRows27, 3) / 8.45, 1, 0.1);
   EXPECT_NEAR(of(kRows27, kRows27, 4) / 8.55, 1, 0.1);
-  EXPECT_NEAR(of(kRows, kRows, 4) / 6.25, 1, 0.1);
+  EXPECT_NEAR(of(kRows, kRows, 4) / 6.25, 1, 0.12);
   EXPECT_NEAR(of(kRows25, kRows27, 4) / 5.2, 1, 0.1);
   EXPECT_NEAR(of(1 << 24, 1 << 26, 4) / 2.62, 1, 0.1);
   EXPECT_NEAR(of(kRows27, kRows27, 2, 8, 8) / 9.0, 1, 0.12);
