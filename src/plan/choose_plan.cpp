@@ -108,8 +108,8 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
     const bool is_table = probes_table(plan.match) && plan.transform == Transform::kNone;
     // What a filter leaves is known if one side was scanned.
     const bool known = plan.filter == Filter::kNone || (sample.counted && !tables_alone);
-    // Nobody saw whether its keys are dense and unique: a table in vain costs less than parts.
-    const bool in_parts = plan.transform == Transform::kWriteCombined;
+    // Where nobody counted whether its keys are unique a table in vain costs less than parts.
+    const bool in_parts = plan.transform == Transform::kWriteCombined && !sample.counted;
     const bool in_place = plan.match == Match::kMergeTiles || plan.match == Match::kDirectTable;
     const bool is_meant = in_place_alone ? in_place : is_table || !tables_alone;
     if (known && !in_parts && is_meant) plans->push_back(plan);

@@ -156,7 +156,10 @@ TEST(HotKeys, AreJoinedByTheMatchThatWritesColumns) {
       sides.probe_rows = probe_rows;
       const PlanChoice choice =
           choose_plan(request, statistics_of(sides.find(effort), kRows, kRows), h200(), 0);
-      EXPECT_EQ(algorithm_name(choice.plan()), "PHJ-CARRIED") << explain(choice, request, h200());
+      // Of a hot key that no row meets the other side's keys are unique, and may be built on.
+      const std::string algorithm = algorithm_name(choice.plan());
+      EXPECT_TRUE(algorithm == "PHJ-CARRIED" || (probe_rows == 0 && algorithm == "PDJ-CARRIED"))
+          << explain(choice, request, h200());
       if (probe_rows == 0) continue;
       EXPECT_GT(choice.plan().expected_rows, 110'000'000);
       EXPECT_LT(choice.plan().expected_rows, 130'000'000);

@@ -120,6 +120,23 @@ TEST(PartsCost, SparseNarrowRowsGoToHashedParts) {
   EXPECT_FALSE(goes(request_of(1 << 24, kRows27, 1, 8), within));
 }
 
+// A foreign key's rows that are fewer than those of its primary key, as a count of matches tells.
+TEST(PartsCost, OfTheLargerSideWhereTheSmallerOnesKeysRepeat) {
+  constexpr int64_t kFewer = 50'000'000;
+  SampleStatistics sample = dense_sample(kFewer, kRows27);
+  sample.build_range.high = kRows27 - 1;
+  sample.probe_range.exact = true;
+  // Pairs are as many as the smaller side's rows: each of these meets one of the other side.
+  sample.rows_per_match = 1.3;
+  sample.match_ratio = kFewer / 1.3 / kRows27;
+  const PlanRequest request = request_of(kRows27, kFewer, 1);
+  const JoinPlan plan = choose_plan(request, sample, h200(), 0).plan();
+  EXPECT_EQ(algorithm_name(plan), "PDJ-CARRIED");
+  EXPECT_EQ(plan.build_side, Side::kLeft);
+  sample.counted = false;
+  EXPECT_NE(chosen(request, sample), "PDJ-CARRIED");
+}
+
 TEST(PartsCost, RowsInOrderStay) {
   SampleStatistics sample = dense_sample(kRows27, kRows27);
   sample.lies_in_order = true;
