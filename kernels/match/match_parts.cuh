@@ -212,10 +212,10 @@ __global__ void __launch_bounds__(kPartThreads)
     repeats = !table.end_build() || repeats;
     if (repeats) *join.has_duplicates = 1;
 
-      // All lanes of a warp, or none.
 #pragma unroll 1
     for (uint64_t row = uint64_t{unit.first} + warp * kBatch + lane; row - lane < unit.end;
          row += warps * kBatch) {
+      // All lanes of the warp are here.
       PartRows<kProbeWords, kItems> probe;
       probe.load(join.probe_rows, row, unit.end);
       bool found[kItems];
