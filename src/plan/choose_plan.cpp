@@ -109,10 +109,10 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
     // What a filter leaves is known if one side was scanned.
     const bool known = plan.filter == Filter::kNone || (sample.counted && !tables_alone);
     // Where nobody counted whether its keys are unique a table in vain costs less than parts.
-    const bool in_parts = plan.transform == Transform::kWriteCombined && !sample.counted;
+    const bool unseen_parts = plan.transform == Transform::kWriteCombined && !sample.counted;
     const bool in_place = plan.match == Match::kMergeTiles || plan.match == Match::kDirectTable;
     const bool is_meant = in_place_alone ? in_place : is_table || !tables_alone;
-    if (known && !in_parts && is_meant) plans->push_back(plan);
+    if (known && !unseen_parts && is_meant) plans->push_back(plan);
   }
 }
 
