@@ -17,9 +17,11 @@ constexpr int32_t kMostPartWords = 4;
 constexpr int32_t with_part_column(int32_t words, int32_t width) {
   return width == 4 || width == 8 ? words + width / 4 : kMostPartWords + 1 + words;
 }
+// Columns of 1 and 2 bytes are packed to words where there are so many at most.
+constexpr int32_t kMostPackedPartWords = 2;
 // Words that move: one at least, 0 where they are too many.
-constexpr int32_t moved_part_words(int32_t words) {
-  return words <= kMostPartWords ? std::max(words, 1) : 0;
+constexpr int32_t moved_part_words(int32_t words, bool are_packed) {
+  return words <= (are_packed ? kMostPackedPartWords : kMostPartWords) ? std::max(words, 1) : 0;
 }
 // Rows of a thread at a time.
 #ifdef __CUDACC__
@@ -114,12 +116,13 @@ constexpr uint64_t move_to_parts_bytes(uint64_t parts, int32_t words, bool whole
   uint64_t const line = part_line_rows(words, whole) * part_row_bytes(words);
   return parts * (line + 8) + 2 * static_cast<uint64_t>(kPartThreads * part_items(words));
 }
-constexpr bool has_whole_lines(uint64_t parts, int32_t words, uint64_t shared_bytes) {
-  return move_to_parts_bytes(parts, words, true) <= shared_bytes;
-}
 
 // Of a kernel beside its dynamic shared memory.
 constexpr uint64_t kStaticPartBytes = 2048;
+
+constexpr bool has_whole_lines(uint64_t parts, int32_t words, uint64_t shared_bytes) {
+  return move_to_parts_bytes(parts, words, true) + kStaticPartBytes <= shared_bytes;
+}
 
 // The words of each place, and two sets of bits: of a part's places, and of those of the next one.
 constexpr uint32_t part_room(uint32_t places_of_one) { return (places_of_one + 127) / 128 * 128; }

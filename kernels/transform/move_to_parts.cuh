@@ -2,7 +2,7 @@
 //
 // Source   ours; write combining is that of radix joins on CPUs (Balkesen et al. 2013, section
 //          4.2), here in shared memory, by all threads of a multiprocessor together
-// In       keys[rows], words of columns or row numbers
+// In       rows of columns (part_columns.cuh, packed_columns.cuh)
 // Out      out[]: of each row of a part its address and its words, parts contiguous and ascending,
 //          rows of a part in no order
 // Needs    starts, offsets of count_parts.cuh; as many blocks, and tiles of as many rows
@@ -27,35 +27,28 @@
 #include "kernels/dependent_launch.cuh"
 #include "kernels/match/place_parts.hpp"
 #include "kernels/transform/key_steps.hpp"
-#include "kernels/transform/part_rows.cuh"
 
 namespace gpujoin::kernels {
 
-// A word of every row: from[row * step].
-struct MovedWord {
-  const uint32_t* from;
-  uint32_t step;  // in words
-};
-
-template <typename Key>
+// Columns: where a tile's rows come from.
+template <typename Columns>
 struct PartMove {
-  KeySteps<Key> steps;
+  KeySteps<typename Columns::Key> steps;
   PlaceParts parts;
-  const Key* keys;
+  Columns columns;
   uint32_t rows;
   const uint32_t* starts;   // [gridDim.x][parts.count], within the part
   const uint32_t* offsets;  // [parts.count + 1]
   uint32_t* out;
-  MovedWord words[kMostPartWords];
-  int32_t number_word;  // which is the row's number, or -1
-  bool are_aligned;     // keys: part_rows.cuh
 };
 
-// kWords: of a row beside its address. kWhole: part_line_rows.
-template <typename Key, int kWords, bool kWhole>
+// kWhole: part_line_rows.
+template <typename Columns, bool kWhole>
 __global__ void __launch_bounds__(kPartThreads)
-    move_to_parts_kernel(const __grid_constant__ PartMove<Key> move) {
-  constexpr int kItems = part_items(kWords);
+    move_to_parts_kernel(const __grid_constant__ PartMove<Columns> move) {
+  using Key = typename Columns::Key;
+  constexpr int kWords = Columns::kWords;
+  constexpr int kItems = Columns::kItems;
   constexpr uint32_t kRowWords = 1 + kWords;
   constexpr uint32_t kLine = part_line_rows(kWords, kWhole);
   constexpr uint32_t kTile = kPartThreads * kItems;
@@ -63,6 +56,7 @@ __global__ void __launch_bounds__(kPartThreads)
   static_assert(kLine * kRowWords % 8 == 0);
   constexpr uint32_t kInLine = kLine - 1;
   extern __shared__ __align__(16) uint32_t lines[];
+  __shared__ typename Columns::Shared shared_columns;
   uint32_t const parts = move.parts.count;
   uint32_t* const slots_taken = lines + parts * kLine * kRowWords;
   // Where a part's line goes: its first row. The first one may begin within a line, and is written
@@ -74,6 +68,7 @@ __global__ void __launch_bounds__(kPartThreads)
 
   let_next_kernel_start();
   await_last_kernel();
+  move.columns.start(move.rows, shared_columns);
   for (uint32_t part = threadIdx.x; part < parts; part += kPartThreads) {
     uint32_t const place = move.offsets[part] + move.starts[uint64_t{blockIdx.x} * parts + part];
     slots_taken[part] = place & kInLine;
@@ -95,50 +90,27 @@ __global__ void __launch_bounds__(kPartThreads)
     }
   };
 
-  // A tile ahead. Of rows beyond the last it is that one's, and words of a column of any width are
-  // told apart by their step alone: where branches meet the compiler copies what they loaded, and
-  // waits for it.
-  Key next_keys[kItems];
-  uint32_t next_words[kWords][kItems];
-  auto const load = [&](uint64_t first) {
-    if (first >= move.rows) return;
-    auto const last = static_cast<uint32_t>(min(move.rows - first, uint64_t{kTile}) - 1);
-    const Key* const keys = move.keys + first;
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      uint32_t const row = min(static_cast<uint32_t>(i * kPartThreads) + threadIdx.x, last);
-      next_keys[i] = keys[row];
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) {
-        if (w == move.number_word) continue;
-        const uint32_t* const from = move.words[w].from + first * move.words[w].step;
-        next_words[w][i] = from[row * move.words[w].step];
-      }
-    }
-  };
   uint64_t const stride = uint64_t{gridDim.x} * kTile;
   uint64_t first = uint64_t{blockIdx.x} * kTile;
-  load(first);
+  Columns const& columns = move.columns;
+  typename Columns::Loaded ahead;
+  columns.load(first, move.rows, ahead);
 #pragma unroll 1
   for (; first < move.rows; first += stride) {
     uint32_t addresses[kItems];
     uint32_t words[kItems][kWords];
     uint32_t slots[kItems];  // in their part's line << 16 | part
     bool are_rows[kItems];
+    columns.finish(first, move.rows, shared_columns, ahead, words);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      Key const place = move.steps.place_of(next_keys[i]);
-      uint64_t const row = first + static_cast<uint32_t>(i * kPartThreads) + threadIdx.x;
-      are_rows[i] = row < move.rows && place <= move.parts.last_place;
+      Key const place = move.steps.place_of(ahead.keys[i]);
+      are_rows[i] = first + Columns::row_of(i) < move.rows && place <= move.parts.last_place;
       uint32_t part;
       addresses[i] = move.parts.split(static_cast<uint32_t>(place), part);
       slots[i] = part;
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) {
-        words[i][w] = w == move.number_word ? static_cast<uint32_t>(row) : next_words[w][i];
-      }
     }
-    load(first + stride);
+    columns.load(first + stride, move.rows, ahead);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       if (!are_rows[i]) {

@@ -26,14 +26,6 @@ uint32_t unit_rows_of(uint32_t rows, uint32_t parts) {
       std::clamp<uint64_t>(rows / parts * kTimesAverage, kFewest, UINT32_MAX));
 }
 
-std::vector<PartColumn> columns_of(const GpuSide& side) {
-  std::vector<PartColumn> columns;
-  for (match::TableColumn const& column : side.table_columns()) {
-    columns.push_back({column.source, column.width});
-  }
-  return columns;
-}
-
 bool are_dense(const KeyPlaces& places, uint32_t rows) {
   return places.places != 0 && places.places <= base::traffic::most_direct_places(rows);
 }
@@ -74,9 +66,9 @@ class Moves {
       : queue_(step.queue),
         are_hashed_(step.plan.match == plan::Match::kGlobalTable),
         build_(build),
-        build_columns_(columns_of(build)),
+        build_columns_(build.part_columns()),
         probe_rows_(probe.table_side()),
-        probe_columns_(columns_of(probe)) {}
+        probe_columns_(probe.part_columns()) {}
 
   bool need_no_range() const { return are_hashed_ && build_.key_width() == 4; }
 
@@ -143,7 +135,7 @@ class BuiltParts final : public BuiltOnGpu {
     if (step.spec.keep_left) return Finding::kJoined;
     step.clock.enter("transform");
     probe.prepare(step.plan);
-    probe.carry_in_place(step.probe_numbers());
+    probe.carry_to_parts(step.probe_numbers());
     CarriedResult carried(*side_, probe, step.build_left(), result);
     uint32_t const build_rows = side_->table_side().rows;
     if (build_rows == 0 || probe.table_side().rows == 0) return carried.finish(step, {});
@@ -177,7 +169,7 @@ class BuiltParts final : public BuiltOnGpu {
 std::unique_ptr<const Built> build_parts(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   step.clock.enter("transform");
   side->prepare(step.plan);
-  side->carry_in_place(step.build_numbers());
+  side->carry_to_parts(step.build_numbers());
   return std::make_unique<BuiltParts>(std::move(side));
 }
 

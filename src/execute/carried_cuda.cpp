@@ -7,7 +7,7 @@
 
 namespace gpujoin::execute {
 
-void GpuSide::choose_words() {
+void GpuSide::choose_words(plan::AloneInWord alone) {
   std::vector<size_t> plain;
   std::vector<int32_t> widths;
   for (size_t i = 0; i < payloads_.size(); ++i) {
@@ -15,7 +15,7 @@ void GpuSide::choose_words() {
     plain.push_back(i);
     widths.push_back(payloads_[i].width);
   }
-  for (std::vector<size_t>& word : plan::words_of(widths)) {
+  for (std::vector<size_t>& word : plan::words_of(widths, alone)) {
     // One place is kept for row numbers.
     if (carried_columns_.size() + 2 > kernels::kMovedColumns) return;
     for (size_t& column : word) column = plain[column];
@@ -24,12 +24,13 @@ void GpuSide::choose_words() {
   }
 }
 
-void GpuSide::choose_carried(bool row_numbers, bool payloads, bool nullable, bool packs) {
+void GpuSide::choose_carried(bool row_numbers, bool payloads, bool nullable,
+                             std::optional<plan::AloneInWord> packs) {
   carried_columns_.clear();
   words_.clear();
   carried_keys_ = is_hashed() && payloads;
   if (carried_keys_) carried_columns_.assign(keys_.size(), kKeyColumn);
-  if (packs && payloads) choose_words();
+  if (packs && payloads) choose_words(*packs);
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i) || is_carried_key(i) || is_in_word(i)) continue;
@@ -118,7 +119,7 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers, bool packs) {
   prepare_to_carry(plan);
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
   choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_, true,
-                 packs);
+                 packs ? std::optional(plan::AloneInWord::kAsItIs) : std::nullopt);
   std::vector<size_t> const nullable = draw_stand_ins();
   base::Buffer seen;
   if (!nullable.empty()) {
@@ -135,13 +136,25 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers, bool packs) {
   for (base::Buffer const& column : moved_.columns) carried_data_.push_back(column.data());
 }
 
-void GpuSide::carry_in_place(bool row_numbers) {
-  choose_carried(row_numbers, true, false, false);
+void GpuSide::carry_in_place(bool row_numbers) { keep_in_place(row_numbers, std::nullopt); }
+
+void GpuSide::carry_to_parts(bool row_numbers) {
+  keep_in_place(row_numbers, plan::AloneInWord::kPacked);
+}
+
+void GpuSide::keep_in_place(bool row_numbers, std::optional<plan::AloneInWord> packs) {
+  choose_carried(row_numbers, true, false, packs);
   kept_in_place_.clear();
   carried_data_.clear();
+  auto word = words_.begin();
   for (size_t place = 0; place < carried_columns_.size(); ++place) {
     if (carried_columns_[place] == kRowIds) {
       carried_data_.push_back(prepared_.source_rows);
+      continue;
+    }
+    if (carried_columns_[place] == kWord) {
+      kept_in_place_.push_back(prepare_word(*word++));
+      carried_data_.push_back(nullptr);
       continue;
     }
     await(carried_column(place));
@@ -165,6 +178,25 @@ std::vector<match::TableColumn> GpuSide::table_columns() const {
     int32_t const width =
         is_row_id ? static_cast<int32_t>(sizeof(uint32_t)) : carried_column(i).width;
     columns.push_back({carried_data_[i], width});
+  }
+  return columns;
+}
+
+std::vector<transform::PartColumn> GpuSide::part_columns() const {
+  std::vector<transform::PartColumn> columns;
+  for (size_t place = 0; place < carried_columns_.size(); ++place) {
+    bool const is_last = carried_columns_[place] == kWord || carried_columns_[place] == kRowIds;
+    if (!is_last) columns.push_back({carried_data_[place], carried_column(place).width});
+  }
+  for (CarriedWord const& word : words_) {
+    transform::PartColumn& packed = columns.emplace_back();
+    packed.width = kernels::kWordBytes;
+    for (transform::PreparedColumn const& part : kept_in_place_[word.place].parts) {
+      packed.parts.push_back({part.data, part.width});
+    }
+  }
+  if (carries_row_numbers()) {
+    columns.push_back({carried_row_numbers(), static_cast<int32_t>(sizeof(uint32_t))});
   }
   return columns;
 }

@@ -17,8 +17,10 @@
 #include "src/match/table_columns.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/plan/join_plan.hpp"
+#include "src/plan/word_rule.hpp"
 #include "src/transfer/transfer.hpp"
 #include "src/transform/filter_keys.hpp"
+#include "src/transform/move_to_parts.hpp"
 #include "src/transform/radix_unordered.hpp"
 #include "src/transform/stand_ins.hpp"
 #include "src/transform/transform.hpp"
@@ -62,10 +64,14 @@ class GpuSide final : public Side {
   // The same columns where they are, for a table that knows its rows by their numbers. A payload
   // with NULLs is left.
   void carry_in_place(bool row_numbers);
+  // The same, to be moved to parts, where narrow payloads are packed to words, a lone one, too.
+  void carry_to_parts(bool row_numbers);
   match::CarriedSide carried_side() const;
   match::TableSide table_side() const;
   // What carry_in_place chose, as a table of this side takes it.
   std::vector<match::TableColumn> table_columns() const;
+  // What carry_to_parts chose, in the order in which a match writes it.
+  std::vector<transform::PartColumn> part_columns() const;
   // Not every row of the relation takes part.
   bool drops_rows() const {
     return prepared_.rows != relation_.rows || prepared_.present.bits != nullptr;
@@ -190,8 +196,10 @@ class GpuSide final : public Side {
 
   // Columns that a match can write itself. payloads false: row numbers in the place of them.
   // nullable: those with NULLs, too, where a value can stand for these. packs: as of carry.
-  void choose_carried(bool row_numbers, bool payloads, bool nullable, bool packs);
-  void choose_words();
+  void choose_carried(bool row_numbers, bool payloads, bool nullable,
+                      std::optional<plan::AloneInWord> packs);
+  void choose_words(plan::AloneInWord alone);
+  void keep_in_place(bool row_numbers, std::optional<plan::AloneInWord> packs);
   transform::PreparedColumn prepare_word(const CarriedWord& word) const;
   // Output columns that are carried with a value for NULL, drawn where none is known: the source of
   // a column does not change between attempts.

@@ -158,7 +158,9 @@ plan::SideStatistics describe_side(const columns::Relation& relation,
         columns::ColumnView const& payload = relation.columns[static_cast<size_t>(column)];
         side.payload_widths.push_back(payload.width);
         // Validity moves as a column of bytes.
-        if (payload.validity != nullptr) side.payload_widths.push_back(1);
+        if (payload.validity == nullptr) continue;
+        side.payload_widths.push_back(1);
+        ++side.validities;
       }
     }
   }

@@ -23,6 +23,7 @@ struct SideStatistics {
   int32_t key_width = 4;  // of all key columns together
   // Of the output columns, the key column not counted; a nullable one adds a 1 for its validity.
   std::vector<int32_t> payload_widths;
+  int32_t validities = 0;      // so many of these are a nullable one's
   bool key_is_output = false;  // any of the key columns
   bool key_nullable = false;
   bool in_host_memory = false;  // CUDA plans copy it first

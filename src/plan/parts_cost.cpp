@@ -13,11 +13,19 @@ using traffic::Traffic;
 
 namespace {
 
+PackedBytes packed_in_parts(const SideStatistics& side) {
+  return packed_bytes(side.payload_widths, AloneInWord::kPacked);
+}
+
 // Of 4 bytes that move beside a row's address; 0: they do not.
 int32_t part_words(const SideStatistics& side, bool want_pairs) {
-  int32_t words = want_pairs && side.row_numbers ? 1 : 0;
-  for (const int32_t width : side.payload_widths) words = kernels::with_part_column(words, width);
-  return kernels::moved_part_words(words);
+  if (side.validities != 0) return 0;
+  const PackedBytes packed = packed_in_parts(side);
+  int32_t words = packed.words / kernels::kWordBytes + (want_pairs && side.row_numbers ? 1 : 0);
+  for (const int32_t width : side.payload_widths) {
+    if (width > 2) words = kernels::with_part_column(words, width);
+  }
+  return kernels::moved_part_words(words, packed.words != 0);
 }
 
 // Of hashed keys between the lowest and the highest; 0: they are too far apart.
@@ -121,8 +129,16 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const auto bytes_of = [&](const SideStatistics& side) {
     return uint64_t{kernels::part_row_bytes(std::max(part_words(side, shape.want_pairs), 1))};
   };
-  const uint64_t output =
-      gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
+  uint64_t words = 0;
+  uint64_t narrow = 0;
+  for (const SideStatistics* side : {&shape.build, &shape.probe}) {
+    const PackedBytes packed = packed_in_parts(*side);
+    words += static_cast<uint64_t>(packed.words);
+    narrow += static_cast<uint64_t>(packed.columns);
+  }
+  const Traffic unpacked = traffic::unpack_words(shape.pairs, words, narrow);
+  const uint64_t output = gathered_columns(shape, plan, true).width +
+                          gathered_columns(shape, plan, false).width + words - narrow;
   // What a scan did not tell of the build keys they are read for.
   const bool is_told = shape.sample.counted || (are_hashed(plan) && shape.key_width == 4);
   const Traffic ranges =
@@ -140,6 +156,7 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const double waits = kOftenAskedRow * shape.sample.heavy_probe_share * probe;
   Cost cost = {joined, asked + placed + in_cluster + waits, kLaunches};
   cost += {ranges, stream_seconds(ranges, facts), 0};
+  if (words != 0) cost += {unpacked, stream_seconds(unpacked, facts), 1};
   // Another join follows.
   const bool moves = part_words(shape.build, shape.want_pairs) > 0 &&
                      part_words(shape.probe, shape.want_pairs) > 0;

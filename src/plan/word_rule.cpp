@@ -6,7 +6,7 @@
 
 namespace gpujoin::plan {
 
-std::vector<std::vector<size_t>> words_of(const std::vector<int32_t>& widths) {
+std::vector<std::vector<size_t>> words_of(const std::vector<int32_t>& widths, AloneInWord alone) {
   struct Word {
     std::vector<size_t> columns;
     int32_t bytes = 0;
@@ -26,15 +26,21 @@ std::vector<std::vector<size_t>> words_of(const std::vector<int32_t>& widths) {
   }
   std::vector<std::vector<size_t>> columns;
   for (Word& word : words) {
-    if (word.columns.size() > 1) columns.push_back(std::move(word.columns));
+    bool const stays = word.columns.size() == 1 && alone == AloneInWord::kAsItIs;
+    if (!stays) columns.push_back(std::move(word.columns));
   }
   return columns;
 }
 
 // By numbers alone: costs ask often, and a list would take longer than they do.
-PackedBytes packed_bytes(const std::vector<int32_t>& widths) {
+PackedBytes packed_bytes(const std::vector<int32_t>& widths, AloneInWord alone) {
   auto const twos = static_cast<int32_t>(std::count(widths.begin(), widths.end(), 2));
   auto const ones = static_cast<int32_t>(std::count(widths.begin(), widths.end(), 1));
+  if (alone == AloneInWord::kPacked) {
+    int32_t const columns = 2 * twos + ones;
+    return {(columns + kernels::kWordBytes - 1) / kernels::kWordBytes * kernels::kWordBytes,
+            columns};
+  }
   int32_t const beside_two = std::min(ones, twos % 2 * 2);
   int32_t const left = ones - beside_two;
   bool const is_one_alone = left % kernels::kWordBytes == 1;

@@ -1,8 +1,14 @@
 // move_to_parts.cu: host side of the pass whose writes are combined to lines.
 #include "src/transform/move_to_parts.hpp"
 
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
 #include "kernels/transform/count_parts.cuh"
 #include "kernels/transform/move_to_parts.cuh"
+#include "kernels/transform/packed_columns.cuh"
+#include "kernels/transform/part_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 
@@ -20,8 +26,10 @@ struct Starts {
   uint32_t blocks = 0;
 };
 
-template <typename Key, int kItems>
-Starts count_rows(base::Queue& queue, const kernels::PartMove<Key>& move, PartedRows* moved) {
+template <typename Columns>
+Starts count_rows(base::Queue& queue, const kernels::PartMove<Columns>& move, PartedRows* moved) {
+  using Key = typename Columns::Key;
+  constexpr int kItems = Columns::kItems;
   base::Pool& pool = *queue.device_pool;
   PlaceParts const& parts = move.parts;
   Starts starts;
@@ -35,8 +43,9 @@ Starts count_rows(base::Queue& queue, const kernels::PartMove<Key>& move, Parted
   auto const count = kernels::count_parts_kernel<Key, kItems>;
   base::allow_shared(queue, count, "asking for shared memory of a count");
   base::launch_dependent(queue, count, starts.blocks, kPartThreads, shared,
-                         "counting rows of parts", move.steps, parts, move.keys, move.are_aligned,
-                         move.rows, starts.of_blocks.as<uint32_t>());
+                         "counting rows of parts", move.steps, parts, move.columns.keys,
+                         base::starts_a_vector(move.columns.keys), move.rows,
+                         starts.of_blocks.as<uint32_t>());
   base::launch_dependent(queue, kernels::sum_starts_kernel,
                          base::grid_of(parts.count, kernels::kStreamThreads),
                          kernels::kStreamThreads, 0, "summing rows of parts", starts.blocks,
@@ -48,19 +57,20 @@ Starts count_rows(base::Queue& queue, const kernels::PartMove<Key>& move, Parted
   return starts;
 }
 
-template <typename Key, int kWords, bool kWhole>
-void launch(base::Queue& queue, const kernels::PartMove<Key>& move, uint32_t blocks) {
-  auto const kernel = kernels::move_to_parts_kernel<Key, kWords, kWhole>;
+template <typename Columns, bool kWhole>
+void launch(base::Queue& queue, const kernels::PartMove<Columns>& move, uint32_t blocks) {
+  auto const kernel = kernels::move_to_parts_kernel<Columns, kWhole>;
   base::allow_shared(queue, kernel, "asking for shared memory of lines of parts");
   base::launch_dependent(queue, kernel, blocks, kPartThreads,
-                         kernels::move_to_parts_bytes(move.parts.count, kWords, kWhole),
+                         kernels::move_to_parts_bytes(move.parts.count, Columns::kWords, kWhole),
                          "moving rows to parts", move);
 }
 
-template <typename Key, int kWords>
-bool move_rows(base::Queue& queue, kernels::PartMove<Key> move, WithoutPlace without,
+template <typename Columns>
+bool move_rows(base::Queue& queue, kernels::PartMove<Columns> move, WithoutPlace without,
                PartedRows* moved) {
-  Starts const starts = count_rows<Key, kernels::part_items(kWords)>(queue, move, moved);
+  constexpr int kWords = Columns::kWords;
+  Starts const starts = count_rows(queue, move, moved);
   move.starts = starts.of_blocks.as<uint32_t>();
   if (without == WithoutPlace::kRefused &&
       base::read_back(queue, move.offsets + move.parts.count) != move.rows) {
@@ -69,49 +79,170 @@ bool move_rows(base::Queue& queue, kernels::PartMove<Key> move, WithoutPlace wit
   queue.check_cancelled();
   // Of rows of 12 bytes lines of one size are whole sectors.
   if constexpr (kernels::part_line_rows(kWords, true) == kernels::part_line_rows(kWords, false)) {
-    launch<Key, kWords, true>(queue, move, starts.blocks);
+    launch<Columns, true>(queue, move, starts.blocks);
   } else {
     bool const whole = kernels::has_whole_lines(move.parts.count, kWords,
                                                 queue.context.facts.shared_bytes_per_block);
-    whole ? launch<Key, kWords, true>(queue, move, starts.blocks)
-          : launch<Key, kWords, false>(queue, move, starts.blocks);
+    whole ? launch<Columns, true>(queue, move, starts.blocks)
+          : launch<Columns, false>(queue, move, starts.blocks);
   }
   return true;
+}
+
+bool are_packed(std::span<const PartColumn> columns) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [](const PartColumn& column) { return !column.parts.empty(); });
+}
+bool is_number(const PartColumn& column) { return column.data == nullptr && column.parts.empty(); }
+
+template <typename Key, int kWords>
+kernels::PartColumns<Key, kWords> plain_columns(const PartSource& source) {
+  kernels::PartColumns<Key, kWords> columns{};
+  columns.keys = static_cast<const Key*>(source.keys);
+  // What moves where nothing is asked for: the row's number.
+  columns.number_word = source.columns.empty() ? 0 : -1;
+  int32_t word = 0;
+  for (PartColumn const& column : source.columns) {
+    auto const* const from = static_cast<const uint32_t*>(column.data);
+    int32_t const words = column.width / 4;
+    if (is_number(column)) columns.number_word = word;
+    for (int32_t i = 0; i < words && from != nullptr; ++i) {
+      columns.words[word + i] = {from + i, static_cast<uint32_t>(words)};
+    }
+    word += words;
+  }
+  return columns;
+}
+
+// Planes of what four rows of a column have in a word.
+class PackedSource {
+ public:
+  PackedSource(base::Queue& queue, uint32_t rows) : queue_(queue), rows_(rows) {}
+
+  // Values that begin a vector of so many bytes: a copy of those that do not.
+  const unsigned char* aligned(const void* values, int32_t width, uintptr_t to) {
+    if (reinterpret_cast<uintptr_t>(values) % to == 0) {
+      return static_cast<const unsigned char*>(values);
+    }
+    uint64_t const bytes = uint64_t{rows_} * static_cast<uint64_t>(width);
+    copies_.push_back(queue_.device_pool->allocate(Memory::kDevice, bytes, "a column in line"));
+    base::check(cudaMemcpyAsync(copies_.back().data(), values, bytes, cudaMemcpyDeviceToDevice,
+                                base::stream_of(queue_)),
+                "bringing a column in line");
+    return copies_.back().as<unsigned char>();
+  }
+
+  // Word `at` of a row of a column of 4 or 8 bytes.
+  static kernels::PackedWord word_of(const unsigned char* from, int32_t width, int32_t at) {
+    auto const step = static_cast<uint32_t>(width);
+    kernels::PackedWord word = {{}, {kLow, kHigh}, {kLow, kHigh}, {kLow, kHigh}};
+    constexpr uint16_t kRows[] = {0, 2, 1, 3};
+    for (uint32_t i = 0; i < kernels::kPackedRows; ++i) {
+      word.planes[i] = {from + kRows[i] * step + kernels::kWordBytes * at,
+                        kernels::kPackedRows * step, kRows[i], kernels::kWordBytes};
+    }
+    return word;
+  }
+
+  kernels::PackedWord word_of(const std::vector<PartColumn>& parts) {
+    kernels::PackedWord word = {
+        {}, {kFirstTwo, kLastTwo}, {kFirstTwo, kLastTwo}, {kLowHalves, kHighHalves}};
+    uint32_t byte = 0;
+    for (PartColumn const& part : parts) {
+      auto const width = static_cast<uint16_t>(part.width);
+      const unsigned char* const from = aligned(part.data, part.width, kernels::kWordBytes);
+      for (uint16_t half = 0; half < width; ++half) {
+        word.planes[byte + half] = {
+            from + kernels::kWordBytes * half, kernels::kPackedRows * uint32_t{width},
+            static_cast<uint16_t>(kernels::kWordBytes / width * half), width};
+      }
+      if (width == 2) {
+        uint32_t* const select = byte == 0 ? word.first_select : word.last_select;
+        select[0] = kLow;
+        select[1] = kHigh;
+      }
+      byte += width;
+    }
+    // Bytes that nobody asks for are some of the first column's first rows.
+    for (; byte < kernels::kPackedRows; ++byte) {
+      word.planes[byte] = {word.planes[0].from, 0, kernels::kPackedRows, 1};
+    }
+    return word;
+  }
+
+  // A row's number is put in the place of what is loaded.
+  kernels::PackedWord any_word(const unsigned char* from) const {
+    kernels::PackedWord word{};
+    for (kernels::BytePlane& plane : word.planes) plane = {from, 0, kernels::kPackedRows, 1};
+    return word;
+  }
+
+ private:
+  // Selectors of __byte_perm: one of two words, two bytes of each in turn, or half of each.
+  static constexpr uint32_t kLow = 0x3210;
+  static constexpr uint32_t kHigh = 0x7654;
+  static constexpr uint32_t kFirstTwo = 0x5140;
+  static constexpr uint32_t kLastTwo = 0x7362;
+  static constexpr uint32_t kLowHalves = 0x5410;
+  static constexpr uint32_t kHighHalves = 0x7632;
+
+  base::Queue& queue_;
+  uint32_t rows_;
+  std::vector<base::Buffer> copies_;  // until what reads them is queued
+};
+
+template <typename Key, int kWords>
+kernels::PackedColumns<Key, kWords> packed_columns(const PartSource& source, PackedSource& packed) {
+  kernels::PackedColumns<Key, kWords> columns{};
+  constexpr uintptr_t kVector = 16;
+  const unsigned char* const keys = packed.aligned(source.keys, sizeof(Key), kVector);
+  columns.keys = reinterpret_cast<const Key*>(keys);
+  columns.number_word = -1;
+  int32_t word = 0;
+  for (PartColumn const& column : source.columns) {
+    if (!column.parts.empty()) {
+      columns.words[word++] = packed.word_of(column.parts);
+    } else if (is_number(column)) {
+      columns.number_word = word;
+      columns.words[word++] = packed.any_word(keys);
+    } else {
+      auto const* const from = packed.aligned(column.data, column.width, kernels::kWordBytes);
+      for (int32_t at = 0; at < column.width / kernels::kWordBytes; ++at) {
+        columns.words[word++] = packed.word_of(from, column.width, at);
+      }
+    }
+  }
+  return columns;
 }
 
 template <typename Key>
 bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& places,
                const PlaceParts& parts, WithoutPlace without, PartedRows* moved) {
-  kernels::PartMove<Key> move{};
-  move.steps = {static_cast<Key>(places.low), places.shift};
-  move.parts = parts;
-  move.keys = static_cast<const Key*>(source.keys);
-  move.rows = source.rows;
-  move.offsets = moved->offsets.as<uint32_t>();
-  move.out = moved->rows.as<uint32_t>();
-  move.are_aligned = base::starts_a_vector(source.keys);
-  move.number_word = -1;
-  int32_t word = 0;
-  for (PartColumn const& column : source.columns) {
-    auto const* const from = static_cast<const uint32_t*>(column.data);
-    int32_t const words = column.width / 4;
-    if (from == nullptr) move.number_word = word;
-    for (int32_t i = 0; i < words && from != nullptr; ++i) {
-      move.words[word + i] = {from + i, static_cast<uint32_t>(words)};
-    }
-    word += words;
+  auto const move_columns = [&](const auto& columns) {
+    using Columns = std::decay_t<decltype(columns)>;
+    kernels::PartMove<Columns> move{};
+    move.steps = {static_cast<Key>(places.low), places.shift};
+    move.parts = parts;
+    move.columns = columns;
+    move.rows = source.rows;
+    move.offsets = moved->offsets.as<uint32_t>();
+    move.out = moved->rows.as<uint32_t>();
+    return move_rows(queue, move, without, moved);
+  };
+  if (are_packed(source.columns)) {
+    PackedSource packed(queue, source.rows);
+    return moved->words == 1 ? move_columns(packed_columns<Key, 1>(source, packed))
+                             : move_columns(packed_columns<Key, 2>(source, packed));
   }
-  // What moves where nothing is asked for: the row's number.
-  if (source.columns.empty()) move.number_word = 0;
   switch (moved->words) {
     case 1:
-      return move_rows<Key, 1>(queue, move, without, moved);
+      return move_columns(plain_columns<Key, 1>(source));
     case 2:
-      return move_rows<Key, 2>(queue, move, without, moved);
+      return move_columns(plain_columns<Key, 2>(source));
     case 3:
-      return move_rows<Key, 3>(queue, move, without, moved);
+      return move_columns(plain_columns<Key, 3>(source));
     default:
-      return move_rows<Key, 4>(queue, move, without, moved);
+      return move_columns(plain_columns<Key, 4>(source));
   }
 }
 
@@ -120,7 +251,7 @@ bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& pl
 int32_t part_words(std::span<const PartColumn> columns) {
   int32_t words = 0;
   for (PartColumn const& column : columns) words = kernels::with_part_column(words, column.width);
-  return kernels::moved_part_words(words);
+  return kernels::moved_part_words(words, are_packed(columns));
 }
 
 std::optional<PartedRows> move_to_parts(base::Queue& queue, const PartSource& source,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "kernels/match/place_parts.hpp"
 #include "src/base/queue.hpp"
@@ -11,14 +12,16 @@
 
 namespace gpujoin::transform {
 
-// A column of 4 or 8 bytes that moves with the keys. data null: the row's number, 4 bytes.
+// A column of 4 or 8 bytes that moves with the keys. Without data the row's number, 4 bytes, or a
+// word of columns of 1 and 2 bytes, the first in its lowest bits.
 struct PartColumn {
   const void* data = nullptr;
   int32_t width = 0;
+  std::vector<PartColumn> parts = {};
 };
 
 // Words of 4 bytes that columns move in, one at least; 0: of other widths, or more than
-// kernels::kMostPartWords.
+// kernels::moved_part_words says.
 int32_t part_words(std::span<const PartColumn> columns);
 
 // Rows whose keys have a place, those of a part side by side: its address there and its words.

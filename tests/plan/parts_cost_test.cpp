@@ -30,9 +30,10 @@ TEST(PartsCost, DenseNarrowRowsBeyondL2GoToParts) {
 
 TEST(PartsCost, WhatDoesNotFitGoesInPartitions) {
   const SampleStatistics all = dense_sample(kRows27, kRows27);
-  // Five words, and a column of one byte.
+  // Five words, columns of 16 bytes, and three words of columns of 1 byte.
   EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 5), all), -1);
-  EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 1, 4, 1), all), -1);
+  EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 1, 4, 16), all), -1);
+  EXPECT_EQ(milliseconds_of("PDJ-CARRIED", request_of(kRows27, kRows27, 9, 4, 1), all), -1);
   EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), sparse_sample(1)), "PHJ-CARRIED");
   // Shared memory of 99 KiB a block holds no part small enough to be moved to.
   base::DeviceFacts small = h200();
@@ -72,6 +73,28 @@ TEST(PartsCost, OfDenseKeysIsAsMeasured) {
   EXPECT_NEAR(of(kRows25, kRows27, 4) / 5.2, 1, 0.1);
   EXPECT_NEAR(of(1 << 24, 1 << 26, 4) / 2.62, 1, 0.1);
   EXPECT_NEAR(of(kRows27, kRows27, 2, 8, 8) / 9.0, 1, 0.12);
+}
+
+TEST(PartsCost, NarrowColumnsArePackedOnTheWay) {
+  constexpr int64_t kRows = 100'000'000;
+  const SampleStatistics all = dense_sample(kRows, kRows);
+  const auto of = [&](int32_t payloads, int32_t width) {
+    return milliseconds_of("PDJ-CARRIED", request_of(kRows, kRows, payloads, 4, width), all);
+  };
+  // H200, without the look.
+  EXPECT_NEAR(of(8, 1) / 4.9, 1, 0.1);
+  EXPECT_NEAR(of(4, 1) / 2.85, 1, 0.1);
+  EXPECT_NEAR(of(1, 1) / 2.7, 1, 0.1);
+  EXPECT_NEAR(of(2, 2) / 2.85, 1, 0.1);
+  EXPECT_NEAR(of(4, 2) / 4.8, 1, 0.1);
+  EXPECT_EQ(chosen(request_of(kRows, kRows, 8, 4, 1), all), "PDJ-CARRIED");
+  EXPECT_EQ(chosen(request_of(kRows25, kRows27, 4, 4, 1), dense_sample(kRows25, kRows25)),
+            "PDJ-CARRIED");
+  // A validity is none of them.
+  PlanRequest nullable = request_of(kRows, kRows, 1);
+  nullable.left.payload_widths.push_back(1);
+  nullable.left.validities = 1;
+  EXPECT_NE(chosen(nullable, all), "PDJ-CARRIED");
 }
 
 // H200, without the look.

@@ -31,20 +31,28 @@ TEST(WordsOf, HaveNoColumnByItself) {
   EXPECT_EQ(words_of({2, 2, 1}), (Words{{0, 1}}));
 }
 
+TEST(WordsOf, HaveAColumnByItselfWhereItIsPacked) {
+  EXPECT_EQ(words_of({1}, AloneInWord::kPacked), (Words{{0}}));
+  EXPECT_EQ(words_of({4, 2}, AloneInWord::kPacked), (Words{{1}}));
+  EXPECT_EQ(words_of({1, 1, 1, 1, 1}, AloneInWord::kPacked), (Words{{0, 1, 2, 3}, {4}}));
+}
+
 TEST(PackedBytes, AreThoseOfTheWords) {
   std::mt19937 random(1);
   constexpr int32_t kWidths[] = {1, 2, 4, 8, 16};
   for (int round = 0; round < 2000; ++round) {
     std::vector<int32_t> widths(random() % 24);
     for (int32_t& width : widths) width = kWidths[random() % 5 * (random() % 2)];
-    int32_t words = 0;
-    int32_t columns = 0;
-    for (std::vector<size_t> const& word : words_of(widths)) {
-      words += 4;
-      for (size_t const column : word) columns += widths[column];
+    for (AloneInWord const alone : {AloneInWord::kAsItIs, AloneInWord::kPacked}) {
+      int32_t words = 0;
+      int32_t columns = 0;
+      for (std::vector<size_t> const& word : words_of(widths, alone)) {
+        words += 4;
+        for (size_t const column : word) columns += widths[column];
+      }
+      EXPECT_EQ(packed_bytes(widths, alone).words, words);
+      EXPECT_EQ(packed_bytes(widths, alone).columns, columns);
     }
-    EXPECT_EQ(packed_bytes(widths).words, words);
-    EXPECT_EQ(packed_bytes(widths).columns, columns);
   }
 }
 
