@@ -3,19 +3,21 @@
 // Source   ours; a histogram a block is Rui & Tu's 3.2.1 (histogram_partition.cuh of the papers),
 //          here of the keys' places and of whole blocks that stay, so that no place is reserved by
 //          an atomic
-// In       keys[rows]
-// Out      starts[blocks][parts], offsets[parts + 1], units_before[parts + 1]
+// In       keys[rows], bits of those present
+// Out      starts[blocks][parts + 1], offsets[parts + 1], units_before[parts + 1]; and
+//          part_rows[parts + 1], of which the last are those with a key and without a place
 // Needs    the blocks of move_to_parts.cuh take the same tiles; starts of keys between the steps,
 //          or beyond the table's places, are of no part
 // Launch   count_parts: a block a multiprocessor; sum_starts: a thread a part; place_parts: one
 //          block; dependent
 // Moves    |Key| a row (traffic::read_keys); 12 bytes a block and part
-// Shared   4 bytes a part; an atomic add a row
+// Shared   4 bytes a part and 4; an atomic add a row
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/match/place_parts.hpp"
 #include "kernels/transform/key_steps.hpp"
@@ -25,23 +27,23 @@
 
 namespace gpujoin::kernels {
 
-// kItems: rows of a thread in a tile.
-template <typename Key, int kItems>
+// kItems: rows of a thread in a tile. kNulls: some are not present.
+template <typename Key, int kItems, bool kNulls>
 __global__ void __launch_bounds__(kPartThreads)
     count_parts_kernel(KeySteps<Key> steps, PlaceParts parts, const Key* __restrict__ keys,
-                       bool are_aligned, uint32_t rows, uint32_t* __restrict__ counts) {
+                       bool are_aligned, ValidityBits present, uint32_t rows,
+                       uint32_t* __restrict__ counts) {
   constexpr uint32_t kTile = kPartThreads * kItems;
   constexpr int kTiles = 8 / kItems;  // at a time
   extern __shared__ uint32_t part_rows[];
-  for (uint32_t i = threadIdx.x; i < parts.count; i += kPartThreads) part_rows[i] = 0;
+  for (uint32_t i = threadIdx.x; i <= parts.count; i += kPartThreads) part_rows[i] = 0;
   let_next_kernel_start();
   await_last_kernel();
   block_sync();
   auto const add = [&](Key key) {
     Key const place = steps.place_of(key);
-    if (place > parts.last_place) return;
-    uint32_t part;
-    parts.split(static_cast<uint32_t>(place), part);
+    uint32_t part = parts.count;
+    if (place <= parts.last_place) parts.split(static_cast<uint32_t>(place), part);
     atomicAdd(&part_rows[part], 1U);
   };
   uint64_t const stride = uint64_t{gridDim.x} * kTile;
@@ -57,8 +59,11 @@ __global__ void __launch_bounds__(kPartThreads)
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
+      uint32_t const valid = kNulls ? are_valid<kItems>(present, first + tile * stride) : ~0U;
 #pragma unroll
-      for (int i = 0; i < kItems; ++i) add(loaded[tile][i]);
+      for (int i = 0; i < kItems; ++i) {
+        if ((valid >> i & 1) != 0) add(loaded[tile][i]);
+      }
     }
   }
 #pragma unroll 1
@@ -67,12 +72,12 @@ __global__ void __launch_bounds__(kPartThreads)
     load_one_by_one(keys, first, rows, loaded);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      if (first + i < rows) add(loaded[i]);
+      if (first + i < rows && (!kNulls || is_valid(present, first + i))) add(loaded[i]);
     }
   }
   block_sync();
-  uint32_t* const own = counts + uint64_t{blockIdx.x} * parts.count;
-  for (uint32_t i = threadIdx.x; i < parts.count; i += kPartThreads) own[i] = part_rows[i];
+  uint32_t* const own = counts + uint64_t{blockIdx.x} * (parts.count + 1);
+  for (uint32_t i = threadIdx.x; i <= parts.count; i += kPartThreads) own[i] = part_rows[i];
 }
 
 // counts[blocks][parts] to the rows of the blocks before, and of all.

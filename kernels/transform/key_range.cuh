@@ -3,7 +3,7 @@
 //
 // Source   ours; GQE's perfect join finds dense keys by the bits that vary (varying_bits.cuh),
 //          which misses ranges across a power of two
-// In       keys[rows]  Key
+// In       keys[rows]  Key, of which those without a bit among those present do not count
 // Out      the answer: range, of all keys; keys in the order of signed integers, their sign bit
 //          turned so that they compare unsigned. Likewise of each tile of kNearTile rows, on the
 //          device, where tiles are asked for
@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/limits.hpp"
@@ -105,11 +106,13 @@ struct SeenByBlock {
 };
 
 // All threads of all blocks. sink(row, key) is given each. Of rows in parts of kStreamTile a block
-// has `parts` side by side; end_parts(first row) comes behind each such tile.
+// has `parts` side by side; end_parts(first row) comes behind each such tile. Rows that are not
+// present break the steps.
 template <typename Key, typename Sink, typename EndParts>
 __device__ __forceinline__ SeenByBlock<Key> see_tiles(const Key* __restrict__ keys, uint32_t rows,
                                                       uint32_t parts, const Sink& sink,
-                                                      const EndParts& end_parts) {
+                                                      const EndParts& end_parts,
+                                                      const ValidityBits& present = {}) {
   SeenByBlock<Key> seen{};
   Key const first = keys[0];
   seen.step = rows > 1 ? static_cast<Key>(keys[1] - first) : Key{0};
@@ -127,6 +130,10 @@ __device__ __forceinline__ SeenByBlock<Key> see_tiles(const Key* __restrict__ ke
       for (int item = 0; item < kStreamItems; ++item) {
         uint64_t const row = part + item * kStreamThreads + threadIdx.x;
         if (row >= rows) continue;
+        if (!is_valid(present, row)) {
+          seen.breaks = true;
+          continue;
+        }
         seen.range.add_key(read[item]);
         seen.breaks |= read[item] != static_cast<Key>(first + static_cast<Key>(row) * seen.step);
         sink(row, read[item]);
@@ -184,10 +191,11 @@ __device__ __forceinline__ void tell_seen(SeenByBlock<Key> seen, KeyRangeState* 
 
 template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
-    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRangeState* state,
-                     KeyRangeAnswer* answer) {
+    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, ValidityBits present,
+                     KeyRangeState* state, KeyRangeAnswer* answer) {
   await_last_kernel();
-  SeenByBlock<Key> const seen = see_keys(keys, rows, [](uint64_t, Key) {});
+  SeenByBlock<Key> const seen = see_tiles(
+      keys, rows, 1, [](uint64_t, Key) {}, [](uint64_t) {}, present);
   if (threadIdx.x != 0) return;
   note_seen(seen, state);
   tell_seen(seen, state, answer);

@@ -37,7 +37,7 @@ struct PartMove {
   PlaceParts parts;
   Columns columns;
   uint32_t rows;
-  const uint32_t* starts;   // [gridDim.x][parts.count], within the part
+  const uint32_t* starts;   // [gridDim.x][parts.count + 1], within the part
   const uint32_t* offsets;  // [parts.count + 1]
   uint32_t* out;
 };
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(kPartThreads)
   await_last_kernel();
   move.columns.start(move.rows, shared_columns);
   for (uint32_t part = threadIdx.x; part < parts; part += kPartThreads) {
-    uint32_t const place = move.offsets[part] + move.starts[uint64_t{blockIdx.x} * parts + part];
+    uint32_t const place =
+        move.offsets[part] + move.starts[uint64_t{blockIdx.x} * (parts + 1) + part];
     slots_taken[part] = place & kInLine;
     places[part] = place;
   }
@@ -101,11 +102,12 @@ __global__ void __launch_bounds__(kPartThreads)
     uint32_t words[kItems][kWords];
     uint32_t slots[kItems];  // in their part's line << 16 | part
     bool are_rows[kItems];
-    columns.finish(first, move.rows, shared_columns, ahead, words);
+    uint32_t const are_present = columns.finish(first, move.rows, shared_columns, ahead, words);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       Key const place = move.steps.place_of(ahead.keys[i]);
-      are_rows[i] = first + Columns::row_of(i) < move.rows && place <= move.parts.last_place;
+      are_rows[i] = first + Columns::row_of(i) < move.rows && (are_present >> i & 1) != 0 &&
+                    place <= move.parts.last_place;
       uint32_t part;
       addresses[i] = move.parts.split(static_cast<uint32_t>(place), part);
       slots[i] = part;

@@ -2,7 +2,7 @@
 // packed to words
 //
 // Source   ours; words as pack_words.cuh makes them, here in registers
-// In       keys[rows], columns of 1, 2, 4 and 8 bytes or row numbers
+// In       keys[rows], columns of 1, 2, 4 and 8 bytes or row numbers; bits of rows that have a key
 // Out      a thread's rows of a tile, four side by side
 // Needs    load() a tile ahead of finish(); keys aligned to 16 bytes, columns to 4
 // Moves    |Key| and the columns' widths a row
@@ -38,10 +38,12 @@ struct PackedWord {
   uint32_t word_select[2];
 };
 
-template <typename KeyType, int kMovedWords>
+// kNulls: part_columns.cuh.
+template <typename KeyType, int kMovedWords, bool kNulls>
 struct PackedColumns {
   using Key = KeyType;
   static constexpr int kWords = kMovedWords;
+  static constexpr bool kHasNulls = kNulls;
   static constexpr int kItems = kPackedRows;
   static_assert(kItems == part_items(kWords));
   struct Shared {
@@ -51,9 +53,11 @@ struct PackedColumns {
   struct Loaded {
     Key keys[kItems];
     uint32_t planes[kWords][kPackedRows];
+    uint32_t present;
   };
 
   const Key* keys;
+  const uint32_t* present;  // [ceil(rows / 32)], a bit a row
   PackedWord words[kWords];
   int32_t number_word;  // which is the row's number, or -1
 
@@ -82,6 +86,9 @@ struct PackedColumns {
   }
   __device__ __forceinline__ void load(uint64_t first, uint32_t rows, Loaded& loaded) const {
     uint32_t const fours = rows / kPackedRows;
+    if constexpr (kNulls) {
+      loaded.present = present[min(first + row_of(0), uint64_t{rows} - 1) / 32];
+    }
     if (first >= uint64_t{kPackedRows} * fours) return;
     uint32_t const four = min(static_cast<uint32_t>(first) / kPackedRows + threadIdx.x, fours - 1);
     load_side_by_side(keys, uint64_t{kPackedRows} * four, loaded.keys);
@@ -95,8 +102,10 @@ struct PackedColumns {
       }
     }
   }
-  __device__ __forceinline__ void finish(uint64_t first, uint32_t rows, const Shared& last,
-                                         Loaded& loaded, uint32_t (&moved)[kItems][kWords]) const {
+  // Which rows have a key, as bits.
+  __device__ __forceinline__ uint32_t finish(uint64_t first, uint32_t rows, const Shared& last,
+                                             Loaded& loaded,
+                                             uint32_t (&moved)[kItems][kWords]) const {
     uint64_t const row = first + row_of(0);
     if (row < rows && rows - row < kPackedRows) {
 #pragma unroll
@@ -121,6 +130,7 @@ struct PackedColumns {
         }
       }
     }
+    return kNulls ? loaded.present >> static_cast<uint32_t>(row) % 32 : ~0U;
   }
 };
 

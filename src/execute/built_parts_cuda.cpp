@@ -55,8 +55,9 @@ KeyPlaces all_places() {
 
 KeyPlaces exact_places(base::Queue& queue, const GpuSide& side) {
   match::TableSide const rows = side.table_side();
-  return transform::places_of(transform::key_range(queue, rows.keys, side.key_width(), rows.rows),
-                              side.key_width());
+  return transform::places_of(
+      transform::key_range(queue, rows.keys, side.key_width(), rows.rows, rows.present),
+      side.key_width());
 }
 
 // Both sides on their way to parts. How many there are hangs on the columns of both.
@@ -111,9 +112,9 @@ class Moves {
   std::optional<transform::PartedRows> move(const match::TableSide& side,
                                             const std::vector<PartColumn>& columns,
                                             const match::Parts& parts, WithoutPlace without) const {
-    return transform::move_to_parts(queue_, {side.keys, build_.key_width(), side.rows, columns},
-                                    parts.places, parts.parts,
-                                    unit_rows_of(side.rows, parts.parts.count), without);
+    return transform::move_to_parts(
+        queue_, {side.keys, build_.key_width(), side.rows, columns, side.present}, parts.places,
+        parts.parts, unit_rows_of(side.rows, parts.parts.count), without);
   }
 
   base::Queue& queue_;
@@ -134,7 +135,7 @@ class BuiltParts final : public BuiltOnGpu {
     // Rows move to their parts, and no lookup keeps them where they are.
     if (step.spec.keep_left) return Finding::kJoined;
     step.clock.enter("transform");
-    probe.prepare(step.plan);
+    probe.prepare(step.plan, true);
     probe.carry_to_parts(step.probe_numbers());
     CarriedResult carried(*side_, probe, step.build_left(), result);
     uint32_t const build_rows = side_->table_side().rows;
@@ -150,7 +151,9 @@ class BuiltParts final : public BuiltOnGpu {
     } else if (step.drawn == nullptr || !moves.move_build(drawn_places(*step.drawn, build_rows),
                                                           WithoutPlace::kRefused, parts)) {
       KeyPlaces const places = exact_places(step.queue, *side_);
-      if (places.places != 0 && places.places < build_rows) return Finding::kKeysRepeat;
+      bool const has_nulls = side_->table_side().present.bits != nullptr;
+      bool const repeat = places.places != 0 && places.places < build_rows && !has_nulls;
+      if (repeat) return Finding::kKeysRepeat;
       if (!moves.move_build(places, WithoutPlace::kLeftOut, parts)) return Finding::kKeysScattered;
     }
     moves.move_probe(parts);
@@ -168,7 +171,7 @@ class BuiltParts final : public BuiltOnGpu {
 
 std::unique_ptr<const Built> build_parts(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   step.clock.enter("transform");
-  side->prepare(step.plan);
+  side->prepare(step.plan, true);
   side->carry_to_parts(step.build_numbers());
   return std::make_unique<BuiltParts>(std::move(side));
 }

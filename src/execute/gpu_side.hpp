@@ -48,8 +48,8 @@ class GpuSide final : public Side {
 
   // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition, codes
   // where they are packed. The row multiset's stay in their columns.
-  // in_place: rows with NULL keys are left out by the partitioning, or by the one launch that joins
-  // few rows, which is told of them.
+  // in_place: rows with NULL keys are left out by the partitioning, by the pass to parts, or by the
+  // one launch that joins few rows, which is told of them.
   void prepare(const plan::JoinPlan& plan, bool in_place = false);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first
   // payload.

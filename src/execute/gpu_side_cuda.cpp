@@ -100,6 +100,7 @@ void GpuSide::prepare(const plan::JoinPlan& plan, bool in_place) {
     prepared_ = transform::prepare_key_rows(queue_, keys_, relation_.rows);
   } else if (in_place && (later || encoding_ == nullptr) &&
              (plan.transform == plan::Transform::kRadixUnordered ||
+              plan.transform == plan::Transform::kWriteCombined ||
               plan.transform == plan::Transform::kNone)) {
     prepared_ = transform::prepare_in_place(queue_, keys_, relation_.rows, encoding_);
   } else if (encoding_ == nullptr) {

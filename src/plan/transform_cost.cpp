@@ -199,8 +199,9 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
 
 bool leaves_out_rows(const JoinPlan& plan, const JoinShape& shape, bool of_probe) {
   const SideStatistics& side = of_probe ? shape.probe : shape.build;
-  const bool moves = plan.transform == Transform::kRadixUnordered && writes_columns(plan.gather) &&
-                     plan.filter != Filter::kKeyBits;
+  const bool in_parts = plan.transform == Transform::kWriteCombined && plan.keys == Keys::kPlain;
+  const bool moves = in_parts || (plan.transform == Transform::kRadixUnordered &&
+                                  writes_columns(plan.gather) && plan.filter != Filter::kKeyBits);
   const bool asks_in_place = probes_table(plan.match) && plan.transform == Transform::kNone &&
                              plan.gather == Gather::kCarried && plan.filter == Filter::kNone &&
                              plan.keys == Keys::kPlain && (of_probe || is_one_launch(shape));

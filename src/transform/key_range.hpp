@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/transform/key_range.hpp"
 #include "src/base/queue.hpp"
 
@@ -27,9 +28,11 @@ struct SeenKeys {
   kernels::KeyRange range;
 };
 
-// Of all keys. Waits for the stream. tiles: [ceil(rows / kNearTile)] TileRange of the keys' type,
-// filled, too; or null.
+// Of all keys, or of those present. Waits for the stream.
 kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
-                            void* tiles = nullptr);
+                            const kernels::ValidityBits& present = {});
+// Likewise, and tiles: [ceil(rows / kNearTile)] TileRange of the keys' type.
+kernels::KeyRange key_ranges(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
+                             void* tiles);
 
 }  // namespace gpujoin::transform

@@ -11,6 +11,7 @@
 #include "kernels/transform/part_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
+#include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
 
@@ -20,14 +21,17 @@ using base::Memory;
 using kernels::kPartThreads;
 using kernels::PlaceParts;
 
-// Where rows of parts go: starts of each block in them, [blocks][parts].
+// Where rows of parts go: starts of each block in them, [blocks][parts + 1]; and how many there
+// are, [parts + 1], of which the last are those without a place.
 struct Starts {
   base::Buffer of_blocks;
+  base::Buffer part_rows;
   uint32_t blocks = 0;
 };
 
 template <typename Columns>
-Starts count_rows(base::Queue& queue, const kernels::PartMove<Columns>& move, PartedRows* moved) {
+Starts count_rows(base::Queue& queue, const kernels::PartMove<Columns>& move,
+                  const kernels::ValidityBits& present, PartedRows* moved) {
   using Key = typename Columns::Key;
   constexpr int kItems = Columns::kItems;
   base::Pool& pool = *queue.device_pool;
@@ -35,24 +39,24 @@ Starts count_rows(base::Queue& queue, const kernels::PartMove<Columns>& move, Pa
   Starts starts;
   // A block for each multiprocessor that has tiles.
   starts.blocks = base::grid_of(queue, move.rows, kPartThreads * kItems, 1);
+  uint32_t const counters = parts.count + 1;
   starts.of_blocks = pool.allocate_rows<uint32_t>(
-      Memory::kDevice, uint64_t{starts.blocks} * parts.count, "where blocks write in parts");
-  base::Buffer const part_rows =
-      pool.allocate_rows<uint32_t>(Memory::kDevice, parts.count, "rows of parts");
-  uint64_t const shared = parts.count * sizeof(uint32_t);
-  auto const count = kernels::count_parts_kernel<Key, kItems>;
+      Memory::kDevice, uint64_t{starts.blocks} * counters, "where blocks write in parts");
+  starts.part_rows = pool.allocate_rows<uint32_t>(Memory::kDevice, counters, "rows of parts");
+  uint64_t const shared = counters * sizeof(uint32_t);
+  auto const count = kernels::count_parts_kernel<Key, kItems, Columns::kHasNulls>;
   base::allow_shared(queue, count, "asking for shared memory of a count");
   base::launch_dependent(queue, count, starts.blocks, kPartThreads, shared,
                          "counting rows of parts", move.steps, parts, move.columns.keys,
-                         base::starts_a_vector(move.columns.keys), move.rows,
+                         base::starts_a_vector(move.columns.keys), present, move.rows,
                          starts.of_blocks.as<uint32_t>());
   base::launch_dependent(queue, kernels::sum_starts_kernel,
-                         base::grid_of(parts.count, kernels::kStreamThreads),
-                         kernels::kStreamThreads, 0, "summing rows of parts", starts.blocks,
-                         parts.count, starts.of_blocks.as<uint32_t>(), part_rows.as<uint32_t>());
+                         base::grid_of(counters, kernels::kStreamThreads), kernels::kStreamThreads,
+                         0, "summing rows of parts", starts.blocks, counters,
+                         starts.of_blocks.as<uint32_t>(), starts.part_rows.as<uint32_t>());
   base::launch_dependent(queue, kernels::place_parts_kernel, 1, kernels::kPartitionSumThreads, 0,
                          "placing parts", parts.count, moved->unit_rows,
-                         static_cast<const uint32_t*>(part_rows.data()),
+                         static_cast<const uint32_t*>(starts.part_rows.data()),
                          moved->offsets.as<uint32_t>(), moved->units_before.as<uint32_t>());
   return starts;
 }
@@ -67,13 +71,13 @@ void launch(base::Queue& queue, const kernels::PartMove<Columns>& move, uint32_t
 }
 
 template <typename Columns>
-bool move_rows(base::Queue& queue, kernels::PartMove<Columns> move, WithoutPlace without,
-               PartedRows* moved) {
+bool move_rows(base::Queue& queue, kernels::PartMove<Columns> move,
+               const kernels::ValidityBits& present, WithoutPlace without, PartedRows* moved) {
   constexpr int kWords = Columns::kWords;
-  Starts const starts = count_rows(queue, move, moved);
+  Starts const starts = count_rows(queue, move, present, moved);
   move.starts = starts.of_blocks.as<uint32_t>();
   if (without == WithoutPlace::kRefused &&
-      base::read_back(queue, move.offsets + move.parts.count) != move.rows) {
+      base::read_back(queue, starts.part_rows.as<uint32_t>() + move.parts.count) != 0) {
     return false;
   }
   queue.check_cancelled();
@@ -95,9 +99,9 @@ bool are_packed(std::span<const PartColumn> columns) {
 }
 bool is_number(const PartColumn& column) { return column.data == nullptr && column.parts.empty(); }
 
-template <typename Key, int kWords>
-kernels::PartColumns<Key, kWords> plain_columns(const PartSource& source) {
-  kernels::PartColumns<Key, kWords> columns{};
+template <typename Key, int kWords, bool kNulls>
+kernels::PartColumns<Key, kWords, kNulls> plain_columns(const PartSource& source) {
+  kernels::PartColumns<Key, kWords, kNulls> columns{};
   columns.keys = static_cast<const Key*>(source.keys);
   // What moves where nothing is asked for: the row's number.
   columns.number_word = source.columns.empty() ? 0 : -1;
@@ -191,9 +195,10 @@ class PackedSource {
   std::vector<base::Buffer> copies_;  // until what reads them is queued
 };
 
-template <typename Key, int kWords>
-kernels::PackedColumns<Key, kWords> packed_columns(const PartSource& source, PackedSource& packed) {
-  kernels::PackedColumns<Key, kWords> columns{};
+template <typename Key, int kWords, bool kNulls>
+kernels::PackedColumns<Key, kWords, kNulls> packed_columns(const PartSource& source,
+                                                           PackedSource& packed) {
+  kernels::PackedColumns<Key, kWords, kNulls> columns{};
   constexpr uintptr_t kVector = 16;
   const unsigned char* const keys = packed.aligned(source.keys, sizeof(Key), kVector);
   columns.keys = reinterpret_cast<const Key*>(keys);
@@ -215,35 +220,49 @@ kernels::PackedColumns<Key, kWords> packed_columns(const PartSource& source, Pac
   return columns;
 }
 
+// What its columns are moved by: move(columns).
+template <typename Key, bool kNulls, typename Move>
+bool with_columns(base::Queue& queue, const PartSource& source, int32_t words, const Move& move) {
+  if (are_packed(source.columns)) {
+    PackedSource packed(queue, source.rows);
+    return words == 1 ? move(packed_columns<Key, 1, kNulls>(source, packed))
+                      : move(packed_columns<Key, 2, kNulls>(source, packed));
+  }
+  switch (words) {
+    case 1:
+      return move(plain_columns<Key, 1, kNulls>(source));
+    case 2:
+      return move(plain_columns<Key, 2, kNulls>(source));
+    case 3:
+      return move(plain_columns<Key, 3, kNulls>(source));
+    default:
+      return move(plain_columns<Key, 4, kNulls>(source));
+  }
+}
+
 template <typename Key>
 bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& places,
                const PlaceParts& parts, WithoutPlace without, PartedRows* moved) {
-  auto const move_columns = [&](const auto& columns) {
-    using Columns = std::decay_t<decltype(columns)>;
-    kernels::PartMove<Columns> move{};
+  base::Buffer present;  // the pass reads whole words
+  auto const move_columns = [&](auto columns) {
+    columns.present = present.as<uint32_t>();
+    kernels::PartMove<decltype(columns)> move{};
     move.steps = {static_cast<Key>(places.low), places.shift};
     move.parts = parts;
     move.columns = columns;
     move.rows = source.rows;
     move.offsets = moved->offsets.as<uint32_t>();
     move.out = moved->rows.as<uint32_t>();
-    return move_rows(queue, move, without, moved);
+    return move_rows(queue, move, source.present, without, moved);
   };
-  if (are_packed(source.columns)) {
-    PackedSource packed(queue, source.rows);
-    return moved->words == 1 ? move_columns(packed_columns<Key, 1>(source, packed))
-                             : move_columns(packed_columns<Key, 2>(source, packed));
+  if (source.present.bits == nullptr) {
+    return with_columns<Key, false>(queue, source, moved->words, move_columns);
   }
-  switch (moved->words) {
-    case 1:
-      return move_columns(plain_columns<Key, 1>(source));
-    case 2:
-      return move_columns(plain_columns<Key, 2>(source));
-    case 3:
-      return move_columns(plain_columns<Key, 3>(source));
-    default:
-      return move_columns(plain_columns<Key, 4>(source));
-  }
+  kernels::ValidRows are_valid{};
+  are_valid.bits[are_valid.count] = source.present.bits;
+  are_valid.offsets[are_valid.count++] = source.present.offset;
+  present = bits_of_rows(queue, are_valid, source.rows);
+  return with_columns<Key, true>(queue, source, moved->words, move_columns);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/match/place_parts.hpp"
 #include "src/base/queue.hpp"
 #include "src/transform/key_range.hpp"
@@ -40,9 +41,10 @@ struct PartSource {
   int32_t key_width = 0;
   uint32_t rows = 0;
   std::span<const PartColumn> columns;
+  kernels::ValidityBits present = {};  // rows without a bit stay out
 };
 
-// unit_rows: not 0. Queued on the stream. Where every row has to have a place, waits for the
+// unit_rows: not 0. Queued on the stream. Where every key has to have a place, waits for the
 // stream, and nullopt: some have none, and nothing was moved. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
 enum class WithoutPlace { kLeftOut, kRefused };
 std::optional<PartedRows> move_to_parts(base::Queue& queue, const PartSource& source,

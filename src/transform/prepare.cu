@@ -115,6 +115,16 @@ PreparedKeys encode_later(base::Queue& queue, std::span<const columns::DeviceCol
   return prepared;
 }
 
+base::Buffer bits_of_rows(base::Queue& queue, const kernels::ValidRows& are_valid, uint32_t rows) {
+  base::Buffer words = queue.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, (uint64_t{rows} + 31) / 32, "rows without a NULL key");
+  if (rows == 0) return words;
+  kernels::valid_bits_kernel<<<grid_of(rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
+                               stream_of(queue)>>>(are_valid, rows, words.as<uint32_t>());
+  check(cudaGetLastError(), "finding rows without a NULL key");
+  return words;
+}
+
 PreparedKeys prepare_in_place(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                               int64_t rows, const keys::KeyEncoding* encoding) {
   PreparedKeys prepared;
@@ -128,12 +138,7 @@ PreparedKeys prepare_in_place(base::Queue& queue, std::span<const columns::Devic
   kernels::ValidRows const are_valid = keys::valid_rows(keys);
   if (are_valid.count == 1) prepared.present = {are_valid.bits[0], are_valid.offsets[0]};
   if (are_valid.count <= 1 || rows == 0) return prepared;
-  prepared.present_copy = queue.device_pool->allocate_rows<uint32_t>(
-      Memory::kDevice, (static_cast<uint64_t>(rows) + 31) / 32, "rows without a NULL key");
-  kernels::valid_bits_kernel<<<grid_of(prepared.rows, kernels::kStreamTile),
-                               kernels::kStreamThreads, 0, stream_of(queue)>>>(
-      are_valid, prepared.rows, prepared.present_copy.as<uint32_t>());
-  check(cudaGetLastError(), "finding rows without a NULL key");
+  prepared.present_copy = bits_of_rows(queue, are_valid, prepared.rows);
   prepared.present = {prepared.present_copy.as<uint8_t>(), 0};
   return prepared;
 }

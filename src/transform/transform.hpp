@@ -12,6 +12,7 @@
 
 #include "kernels/bytes_column.hpp"
 #include "kernels/keys/encoded_columns.hpp"
+#include "kernels/keys/valid_rows.hpp"
 #include "kernels/match/partition_view.hpp"
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
@@ -41,8 +42,8 @@ struct PreparedKeys {
   // each time it is called; nothing else takes them.
   std::optional<kernels::EncodedColumns> pending;
   // Of keys with NULLs whose rows are all here: a bit for each row that takes part. radix_unordered
-  // leaves the others out as it moves them, a join of few rows in one launch as it reads them;
-  // nothing else takes such keys. No bits: all do.
+  // and move_to_parts leave the others out as they move them, a join of few rows in one launch as
+  // it reads them; nothing else takes such keys. No bits: all do.
   kernels::ValidityBits present;
   base::Buffer present_copy;
   // uint32, of an assumed encoding: not 0 once they are encoded where a value lay outside.
@@ -61,8 +62,10 @@ PreparedKeys encode_keys(base::Queue& queue, std::span<const columns::DeviceColu
 // The same for one call of radix_unordered, which encodes them: nothing is written yet.
 PreparedKeys encode_later(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                           int64_t rows, const keys::KeyEncoding& encoding);
-// As both, for one call of radix_unordered or for one launch of few rows, which leave NULL keys out
-// by their bits: rows are all rows. encoding: null: the one column as it is.
+// A bit for each row, words from the first row on, bits behind the last one 0.
+base::Buffer bits_of_rows(base::Queue& queue, const kernels::ValidRows& are_valid, uint32_t rows);
+// As both, for one call of radix_unordered, for move_to_parts or for one launch of few rows, which
+// leave NULL keys out by their bits: rows are all rows. encoding: null: the one column as it is.
 PreparedKeys prepare_in_place(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                               int64_t rows, const keys::KeyEncoding* encoding);
 // Whether a value of either side lay outside of its field: then codes do not tell keys apart, and

@@ -108,6 +108,31 @@ TEST_F(KeyRange, IsThatOfAllKeys) {
   EXPECT_EQ(transform::places_of(transform::key_range(queue(), nullptr, 4, 0), 4).places, 0U);
 }
 
+TEST_F(FilterKeys, RangesAreOfTheKeysThatAreNotNull) {
+  constexpr uint32_t kRows = 5000;
+  constexpr size_t kBehind = 5;  // bits of other rows
+  for (int32_t const width : {4, 8}) {
+    Keys keys = series(1000, 3, kRows, width);
+    keys.front() = most_of(width) / 2;
+    keys.back() = 0;
+    std::vector<uint8_t> bits((kRows + kBehind + 7) / 8, 0xff);
+    for (size_t const at : {kBehind, kBehind + kRows - 1}) {
+      bits[at / 8] = static_cast<uint8_t>(bits[at / 8] & ~(1U << at % 8));
+    }
+    columns::DeviceColumn const column = place(queue(), key_column(keys, width));
+    base::Buffer const there = upload(queue(), bits);
+    transform::KeyPlaces const places =
+        transform::places_of(transform::key_range(queue(), column.data, width, kRows,
+                                                  {there.as<uint8_t>(), int64_t{kBehind}}),
+                             width, kRows - 2);
+    auto const [low, high] = std::minmax_element(keys.begin() + 1, keys.end() - 1);
+    EXPECT_EQ(places.low, *low);
+    EXPECT_EQ(places.shift, 0);
+    EXPECT_EQ(places.places, *high - *low + 1);
+    EXPECT_FALSE(places.in_order);
+  }
+}
+
 // As if a launch had failed between those that write the counters and the one that leaves them 0.
 TEST_F(FilterKeys, OfCountersThatWereLeftDirty) {
   {

@@ -1,5 +1,5 @@
-// move_to_parts_cuda_test.cpp: rows whose columns of 1 and 2 bytes are packed on their way to
-// parts, beside the words that the host makes of them.
+// move_to_parts_cuda_test.cpp: rows on their way to parts, columns of 1 and 2 bytes packed, NULL
+// keys left out, beside what the host makes of them.
 #include "src/transform/move_to_parts.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace gpujoin::tests {
 namespace {
 
-using PackedRows = GpuTest;
+using MovedRows = GpuTest;
 using transform::PartColumn;
 using Row = std::vector<uint32_t>;  // part, address, words
 
@@ -24,8 +24,21 @@ struct Widths {
 
 struct Way {
   int32_t key_width;
-  size_t shift;  // rows that columns begin beyond an aligned address
+  size_t shift;            // rows that columns begin beyond an aligned address
+  double nulls = 0;        // share of the keys
+  size_t bits_behind = 0;  // where the first one's bit is
 };
+
+// Validity of so many rows, a bit each behind some others.
+std::vector<uint8_t> bits_of(const std::vector<unsigned char>& valid, size_t behind) {
+  std::vector<uint8_t> bits((behind + valid.size() + 7) / 8, 0x55);
+  for (size_t row = 0; row < valid.size(); ++row) {
+    size_t const at = behind + row;
+    auto const bit = static_cast<uint8_t>(1U << at % 8);
+    bits[at / 8] = static_cast<uint8_t>(valid[row] != 0 ? bits[at / 8] | bit : bits[at / 8] & ~bit);
+  }
+  return bits;
+}
 
 // A column on the device and the host.
 struct Column {
@@ -114,14 +127,18 @@ void expect_rows(base::Queue& queue, const Widths& widths, size_t rows, const Wa
   for (uint64_t& key : keys) key += kLow;
   Column const key(queue, key_column(keys, way.key_width), way.shift);
   Side const side(queue, widths, rows, way.shift);
+  std::vector<unsigned char> const valid = random_valid(rows, way.nulls, rows);
+  base::Buffer const bits = upload(queue, bits_of(valid, way.bits_behind));
+  kernels::ValidityBits present;
+  if (way.nulls != 0) present = {bits.as<uint8_t>(), static_cast<int64_t>(way.bits_behind)};
   auto const moved = transform::move_to_parts(
-      queue, {key.data, way.key_width, static_cast<uint32_t>(rows), side.parts},
+      queue, {key.data, way.key_width, static_cast<uint32_t>(rows), side.parts, present},
       {kLow, 0, kPlaces, false}, parts, 1U << 16);
   ASSERT_TRUE(moved.has_value());
   std::vector<Row> expected;
   for (size_t row = 0; row < rows; ++row) {
     uint64_t const place = keys[row] - kLow;
-    if (place >= kPlaces) continue;
+    if (place >= kPlaces || valid[row] == 0) continue;
     Row& made = expected.emplace_back();
     made = {static_cast<uint32_t>(place % parts.count), static_cast<uint32_t>(place / parts.count)};
     Row const words = side.words_of(row);
@@ -164,7 +181,7 @@ std::vector<Widths> all_widths() {
           {{}, {{1, 1, 1, 1}, {1, 1, 1, 1}}, false}};
 }
 
-TEST_F(PackedRows, AreTheWordsOfTheirColumns) {
+TEST_F(MovedRows, HaveTheWordsOfTheirColumns) {
   for (Widths const& widths : all_widths()) {
     for (int32_t const key_width : {4, 8}) {
       for (size_t const rows : {size_t{4}, size_t{9999}, size_t{1200002}}) {
@@ -174,7 +191,7 @@ TEST_F(PackedRows, AreTheWordsOfTheirColumns) {
   }
 }
 
-TEST_F(PackedRows, OfAnyNumber) {
+TEST_F(MovedRows, OfAnyNumber) {
   for (size_t const rows : {1, 2, 3, 5, 6, 7, 8, 4095, 4096, 4097, 4098, 4099, 540673}) {
     SCOPED_TRACE(rows);
     for (Widths const& widths : {Widths{{}, {{1, 1, 1}}, false}, Widths{{}, {{2, 1}}, true},
@@ -185,13 +202,51 @@ TEST_F(PackedRows, OfAnyNumber) {
   }
 }
 
-TEST_F(PackedRows, OfColumnsThatBeginAnywhere) {
+TEST_F(MovedRows, OfColumnsThatBeginAnywhere) {
   for (Widths const& widths : all_widths()) {
     for (size_t const shift : {1, 2, 3, 4}) {
       ASSERT_NO_FATAL_FAILURE(expect_rows(queue(), widths, 10001, {4, shift}));
       ASSERT_NO_FATAL_FAILURE(expect_rows(queue(), widths, 10001, {8, shift}));
     }
   }
+}
+
+TEST_F(MovedRows, LeaveOutThoseWithoutAKey) {
+  for (Widths const& widths :
+       {Widths{{4}, {}, false}, Widths{{4, 4}, {}, false}, Widths{{4, 8}, {}, false},
+        Widths{{8, 8}, {}, false}, Widths{{}, {{1, 1, 1}}, false}, Widths{{4}, {{2, 1}}, false}}) {
+    for (int32_t const key_width : {4, 8}) {
+      for (size_t const rows : {1, 3, 4, 31, 4095, 4097, 70001, 1200002}) {
+        SCOPED_TRACE(rows);
+        for (size_t const behind : {0, 3, 32, 77}) {
+          Way const way = {key_width, 0, 0.3, behind};
+          ASSERT_NO_FATAL_FAILURE(expect_rows(queue(), widths, rows, way));
+        }
+      }
+    }
+  }
+}
+
+// A key beyond the places is refused, unless it is NULL.
+TEST_F(MovedRows, AreRefusedForAKeyWithoutAPlaceAlone) {
+  constexpr uint32_t kRows = 10000;
+  std::vector<uint64_t> keys(kRows);
+  std::iota(keys.begin(), keys.end(), uint64_t{0});
+  keys[7000] = 123456;
+  Column const key(queue(), key_column(keys, 4), 0);
+  std::vector<unsigned char> valid(kRows, 1);
+  auto const is_moved = [&](bool with_bits) {
+    base::Buffer const bits = upload(queue(), bits_of(valid, 0));
+    kernels::ValidityBits const present = {with_bits ? bits.as<uint8_t>() : nullptr, 0};
+    return transform::move_to_parts(queue(), {key.data, 4, kRows, {}, present},
+                                    {0, 0, kRows, false}, kernels::place_parts(kRows, 101),
+                                    1U << 16, transform::WithoutPlace::kRefused)
+        .has_value();
+  };
+  EXPECT_FALSE(is_moved(false));
+  EXPECT_FALSE(is_moved(true));
+  valid[7000] = 0;
+  EXPECT_TRUE(is_moved(true));
 }
 
 TEST(PartWords, OfPackedColumnsAreTwoAtMost) {
