@@ -189,13 +189,14 @@ __device__ __forceinline__ void tell_seen(SeenByBlock<Key> seen, KeyRangeState* 
   give_answer(answer);
 }
 
-template <typename Key>
+// kNulls: not all rows are present.
+template <typename Key, bool kNulls>
 __global__ void __launch_bounds__(kStreamThreads)
     key_range_kernel(const Key* __restrict__ keys, uint32_t rows, ValidityBits present,
                      KeyRangeState* state, KeyRangeAnswer* answer) {
   await_last_kernel();
   SeenByBlock<Key> const seen = see_tiles(
-      keys, rows, 1, [](uint64_t, Key) {}, [](uint64_t) {}, present);
+      keys, rows, 1, [](uint64_t, Key) {}, [](uint64_t) {}, kNulls ? present : ValidityBits{});
   if (threadIdx.x != 0) return;
   note_seen(seen, state);
   tell_seen(seen, state, answer);

@@ -104,8 +104,8 @@ constexpr int32_t kSmallBuildLaunches = 2;
 // byte a side 0.86, 1.14 and 1.70 ms, of 2 bytes 0.91, 1.20 and 1.85; 10^7 x 10^7 0.43, 0.45 and
 // 0.58.
 double narrow_seconds(const JoinPlan& plan, const JoinShape& shape) {
-  constexpr double kPlaced = 5e-12;
-  constexpr double kWritten = 1.1e-12;
+  constexpr double kPlaced = 4e-12;
+  constexpr double kWritten = 1.05e-12;
   const GatheredColumns build = gathered_columns(shape, plan, true);
   const GatheredColumns probe = gathered_columns(shape, plan, false);
   const auto narrow = [](const GatheredColumns& columns) {

@@ -53,9 +53,11 @@ kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_wi
   return answer_of(queue, keys, key_width, rows, kernels::kStreamTile,
                    [&]<typename Key>(const Key* own, unsigned blocks, kernels::KeyRangeState* state,
                                      kernels::KeyRangeAnswer* answer) {
-                     base::launch_dependent(queue, kernels::key_range_kernel<Key>, blocks,
-                                            kernels::kStreamThreads, 0, kFindingRange, own, rows,
-                                            present, state, answer);
+                     auto const kernel = present.bits != nullptr
+                                             ? kernels::key_range_kernel<Key, true>
+                                             : kernels::key_range_kernel<Key, false>;
+                     base::launch_dependent(queue, kernel, blocks, kernels::kStreamThreads, 0,
+                                            kFindingRange, own, rows, present, state, answer);
                    });
 }
 
