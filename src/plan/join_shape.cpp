@@ -286,7 +286,11 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     // ranges of the probe side.
     const bool groups = probes_table(plan.match) && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
-    if (plan.gather == Gather::kCarried) return copies + codes + table + grouped + columns;
+    const uint64_t words =
+        plan.transform == Transform::kWriteCombined
+            ? rows_out * (part_word_bytes(shape.build) + part_word_bytes(shape.probe))
+            : 0;
+    if (plan.gather == Gather::kCarried) return copies + codes + table + grouped + columns + words;
     return copies + codes + pairs + std::max(table + grouped, columns);
   }
   if (plan.match == Match::kMergeTiles) {

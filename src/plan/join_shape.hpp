@@ -95,6 +95,8 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape);
 bool moves_to_parts(const PlanRequest& request);
 // Of a side's rows there.
 uint64_t part_bytes(const SideStatistics& side, bool want_pairs);
+// Of an output row's words, out of which the side's narrow columns come.
+uint64_t part_word_bytes(const SideStatistics& side);
 
 // Bytes of a side that go to the device when it lies in host memory.
 uint64_t input_bytes(const SideStatistics& side);

@@ -90,6 +90,15 @@ TEST(PartsCost, NarrowColumnsArePackedOnTheWay) {
   EXPECT_EQ(chosen(request_of(kRows, kRows, 8, 4, 1), all), "PDJ-CARRIED");
   EXPECT_EQ(chosen(request_of(kRows25, kRows27, 4, 4, 1), dense_sample(kRows25, kRows25)),
             "PDJ-CARRIED");
+  // Words and the columns out of them are there at the same time.
+  const auto bytes_of = [&](int32_t payloads, int32_t width) {
+    const PlanRequest request = request_of(kRows, kRows, payloads, 4, width);
+    for (const Candidate& candidate : choose_plan(request, all, h200(), 0).candidates) {
+      if (algorithm_name(candidate.plan) == "PDJ-CARRIED") return candidate.memory_bytes;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(bytes_of(4, 1), bytes_of(1, 4) + 2 * 4 * static_cast<uint64_t>(kRows));
   // A validity is none of them.
   PlanRequest nullable = request_of(kRows, kRows, 1);
   nullable.left.payload_widths.push_back(1);
