@@ -368,9 +368,9 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     base::Buffer const tiles = tile_ranges(queue, plan, key_width, build, columns);
     side.tile_ranges = tiles.data();
     kernels::KeyRange const found =
-        tiles ? transform::key_ranges(queue, build.keys, key_width, build.rows, tiles.data())
-        : build.range != nullptr ? *build.range
-                                 : transform::key_range(queue, build.keys, key_width, build.rows);
+        build.range != nullptr && !tiles
+            ? *build.range
+            : transform::key_range(queue, build.keys, key_width, build.rows, {}, tiles.data());
     transform::KeyPlaces const range = transform::places_of(found, key_width, build.rows);
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);

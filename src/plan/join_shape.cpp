@@ -98,9 +98,18 @@ bool reads_by_position(const JoinPlan& plan, uint64_t pairs, uint64_t rows) {
 }
 
 PackedBytes packed_of(const SideStatistics& side, const JoinPlan& plan) {
+  if (plan.transform == Transform::kWriteCombined) {
+    return packed_bytes(side.payload_widths, AloneInWord::kPacked);
+  }
   const bool moves_rows =
       plan.transform == Transform::kRadixUnordered && plan.gather == Gather::kCarried;
   return moves_rows ? packed_bytes(side.payload_widths) : PackedBytes{};
+}
+
+PackedBytes packed_of(const JoinShape& shape, const JoinPlan& plan) {
+  const PackedBytes build = packed_of(shape.build, plan);
+  const PackedBytes probe = packed_of(shape.probe, plan);
+  return {build.words + probe.words, build.columns + probe.columns};
 }
 
 int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
@@ -286,10 +295,7 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     // ranges of the probe side.
     const bool groups = probes_table(plan.match) && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
-    const uint64_t words =
-        plan.transform == Transform::kWriteCombined
-            ? rows_out * (part_word_bytes(shape.build) + part_word_bytes(shape.probe))
-            : 0;
+    const uint64_t words = rows_out * static_cast<uint64_t>(packed_of(shape, plan).words);
     if (plan.gather == Gather::kCarried) return copies + codes + table + grouped + columns + words;
     return copies + codes + pairs + std::max(table + grouped, columns);
   }

@@ -59,8 +59,11 @@ bool joins_in_one_launch(Side build, const PlanRequest& request);
 // carried, whole rows at once.
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs);
-// Of a side's payloads, what travels in words through partitions of whole rows.
+// Of a side's payloads, what travels in words: through partitions of whole rows, and to parts,
+// where one that is alone in its word does, too.
 PackedBytes packed_of(const SideStatistics& side, const JoinPlan& plan);
+// Of both sides' together: what an output row has before its words are taken apart.
+PackedBytes packed_of(const JoinShape& shape, const JoinPlan& plan);
 // The first of them, which is all where whole rows are moved at once.
 int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
 
@@ -95,8 +98,6 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape);
 bool moves_to_parts(const PlanRequest& request);
 // Of a side's rows there.
 uint64_t part_bytes(const SideStatistics& side, bool want_pairs);
-// Of an output row's words, out of which the side's narrow columns come.
-uint64_t part_word_bytes(const SideStatistics& side);
 
 // Bytes of a side that go to the device when it lies in host memory.
 uint64_t input_bytes(const SideStatistics& side);

@@ -133,6 +133,14 @@ uint64_t row_width(const SideStatistics& side, const JoinPlan& plan, const JoinS
 
 }  // namespace
 
+Cost unpack_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  const PackedBytes packed = packed_of(shape, plan);
+  if (packed.words == 0) return {};
+  const Traffic unpacked = traffic::unpack_words(shape.pairs, static_cast<uint64_t>(packed.words),
+                                                 static_cast<uint64_t>(packed.columns));
+  return {unpacked, stream_seconds(unpacked, facts), 1};
+}
+
 // H200: 2^27 x 2^27 rows with 1, 2 and 4 payloads of 4 bytes a side 1.55, 2.1 and 3.5 ms, 2^22 x
 // 2^27 with one 1.1 ms, where their bytes take 0.88, 1.38, 2.38 and 0.63.
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
@@ -141,21 +149,17 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   // A column alone in its word is written in less than sectors. H200, 10^7 x 10^7 and 2^25 x 2^27
   // rows with one of 1 byte a side 0.48 and 3.33 ms, of 4 bytes 0.46 and 3.05.
   constexpr double kAloneSeconds = 1.2e-12;
-  uint64_t words = 0;
-  uint64_t narrow = 0;
   double alone = 0;
   for (const SideStatistics* side : {&shape.build, &shape.probe}) {
-    const PackedBytes packed = packed_of(*side, plan);
-    words += static_cast<uint64_t>(packed.words);
-    narrow += static_cast<uint64_t>(packed.columns);
-    const bool is_one =
-        side->validities == 0 && plan.gather == Gather::kCarried &&
-        packed.columns != packed_bytes(side->payload_widths, AloneInWord::kPacked).columns;
+    const bool is_one = side->validities == 0 && plan.gather == Gather::kCarried &&
+                        packed_of(*side, plan).columns !=
+                            packed_bytes(side->payload_widths, AloneInWord::kPacked).columns;
     if (is_one) alone += kAloneSeconds * static_cast<double>(shape.pairs);
   }
-  const Traffic unpacked = traffic::unpack_words(shape.pairs, words, narrow);
-  const uint64_t output_width =
-      written_width(shape, plan, true) + written_width(shape, plan, false) + words - narrow;
+  const PackedBytes packed = packed_of(shape, plan);
+  const uint64_t output_width = written_width(shape, plan, true) +
+                                written_width(shape, plan, false) +
+                                static_cast<uint64_t>(packed.words - packed.columns);
   const double reread = reread_rows(plan, shape);
   const Traffic moved = traffic::carried_columns(
       shape.build_rows, row_width(shape.build, plan, shape), shape.probe_rows + rounded(reread),
@@ -183,9 +187,8 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
   const bool leaves = heavy_build > kernels::kCoPartitionBuildRows;
-  if (words != 0) seconds += stream_seconds(unpacked, facts);
-  const int32_t launches = kLaunches + (words != 0 ? 1 : 0);
-  return {moved + unpacked, seconds, leaves ? launches + kLeftLaunches : launches};
+  Cost cost = {moved, seconds, leaves ? kLaunches + kLeftLaunches : kLaunches};
+  return cost += unpack_cost(plan, shape, facts);
 }
 
 PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shape,

@@ -13,14 +13,10 @@ using traffic::Traffic;
 
 namespace {
 
-PackedBytes packed_in_parts(const SideStatistics& side) {
-  return packed_bytes(side.payload_widths, AloneInWord::kPacked);
-}
-
 // Of 4 bytes that move beside a row's address; 0: they do not.
 int32_t part_words(const SideStatistics& side, bool want_pairs) {
   if (side.validities != 0) return 0;
-  const PackedBytes packed = packed_in_parts(side);
+  const PackedBytes packed = packed_bytes(side.payload_widths, AloneInWord::kPacked);
   int32_t words = packed.words / kernels::kWordBytes + (want_pairs && side.row_numbers ? 1 : 0);
   for (const int32_t width : side.payload_widths) {
     if (width > 2) words = kernels::with_part_column(words, width);
@@ -89,10 +85,6 @@ uint64_t part_bytes(const SideStatistics& side, bool want_pairs) {
          static_cast<uint64_t>(side.rows);
 }
 
-uint64_t part_word_bytes(const SideStatistics& side) {
-  return static_cast<uint64_t>(packed_in_parts(side).words);
-}
-
 // A count of the keys, and a pass. H200, 2^27 rows with 4 bytes beside the key, to 1057 parts: 0.17
 // ms and 0.76, where their bytes take 0.13 and 0.51, to 2479 0.94; with 12, to 1189, 0.2 and 1.41,
 // by bytes 0.13 and 1.01. Lines of 12 and 20 bytes a row are not whole lines of L2: with 8 and 16,
@@ -133,16 +125,10 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const auto bytes_of = [&](const SideStatistics& side) {
     return uint64_t{kernels::part_row_bytes(std::max(part_words(side, shape.want_pairs), 1))};
   };
-  uint64_t words = 0;
-  uint64_t narrow = 0;
-  for (const SideStatistics* side : {&shape.build, &shape.probe}) {
-    const PackedBytes packed = packed_in_parts(*side);
-    words += static_cast<uint64_t>(packed.words);
-    narrow += static_cast<uint64_t>(packed.columns);
-  }
-  const Traffic unpacked = traffic::unpack_words(shape.pairs, words, narrow);
+  const PackedBytes packed = packed_of(shape, plan);
   const uint64_t output = gathered_columns(shape, plan, true).width +
-                          gathered_columns(shape, plan, false).width + words - narrow;
+                          gathered_columns(shape, plan, false).width +
+                          static_cast<uint64_t>(packed.words - packed.columns);
   // What a scan did not tell of the build keys they are read for.
   const bool is_told = shape.sample.counted || (are_hashed(plan) && shape.key_width == 4);
   const Traffic ranges =
@@ -160,7 +146,7 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   const double waits = kOftenAskedRow * shape.sample.heavy_probe_share * probe;
   Cost cost = {joined, asked + placed + in_cluster + waits, kLaunches};
   cost += {ranges, stream_seconds(ranges, facts), 0};
-  if (words != 0) cost += {unpacked, stream_seconds(unpacked, facts), 1};
+  cost += unpack_cost(plan, shape, facts);
   // Another join follows.
   const bool moves = part_words(shape.build, shape.want_pairs) > 0 &&
                      part_words(shape.probe, shape.want_pairs) > 0;

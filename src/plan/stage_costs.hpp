@@ -112,6 +112,8 @@ Cost residual_cost(const JoinPlan& plan, const JoinShape& shape, const ResidualR
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                           const base::DeviceFacts& facts);
 Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
+// Narrow columns out of the words that a match wrote; nothing where there are none.
+Cost unpack_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of those: partitions whose match writes columns; a table whose probe rows do; a table, for pairs.
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // How far apart neighbours have their places, and whether build rows that turn out to lie at their

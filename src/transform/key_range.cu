@@ -23,54 +23,35 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width, uint64_t 
   return places;
 }
 
-namespace {
-
-// launch(keys, blocks for tiles of so many rows, state, answer): queues what answers.
-template <typename Launch>
-kernels::KeyRange answer_of(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
-                            uint32_t tile, const Launch& launch) {
+kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
+                            const kernels::ValidityBits& present, void* tiles) {
   if (rows == 0) return {};
   base::ZeroedCounts zeroed(queue, sizeof(kernels::KeyRangeState));
+  auto* const state = zeroed.as<kernels::KeyRangeState>();
   auto* const answer = reinterpret_cast<kernels::KeyRangeAnswer*>(base::start_answer(queue));
-  unsigned const blocks = base::grid_of(queue, rows, tile, kernels::kRangeBlocksPerSm);
+  constexpr const char* kWhat = "finding the keys' range";
+  auto const grid_of = [&](uint32_t tile) {
+    return base::grid_of(queue, rows, tile, kernels::kRangeBlocksPerSm);
+  };
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    launch(static_cast<const Key*>(keys), blocks, zeroed.as<kernels::KeyRangeState>(), answer);
+    // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
+    // answer the next join.
+    auto const* const own = static_cast<const Key*>(keys);
+    if (tiles == nullptr) {
+      auto const kernel = present.bits != nullptr ? kernels::key_range_kernel<Key, true>
+                                                  : kernels::key_range_kernel<Key, false>;
+      base::launch_dependent(queue, kernel, grid_of(kernels::kStreamTile), kernels::kStreamThreads,
+                             0, kWhat, own, rows, present, state, answer);
+    } else {
+      base::launch_dependent(queue, kernels::tile_ranges_kernel<Key>, grid_of(kernels::kNearTile),
+                             kernels::kStreamThreads, 0, kWhat, own, rows,
+                             static_cast<kernels::TileRange<Key>*>(tiles), state, answer);
+    }
   });
   zeroed.all_launched();
   base::await_answer(queue);
   return answer->content;
-}
-
-constexpr const char* kFindingRange = "finding the keys' range";
-
-}  // namespace
-
-// Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
-// answer the next join.
-kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
-                            const kernels::ValidityBits& present) {
-  return answer_of(queue, keys, key_width, rows, kernels::kStreamTile,
-                   [&]<typename Key>(const Key* own, unsigned blocks, kernels::KeyRangeState* state,
-                                     kernels::KeyRangeAnswer* answer) {
-                     auto const kernel = present.bits != nullptr
-                                             ? kernels::key_range_kernel<Key, true>
-                                             : kernels::key_range_kernel<Key, false>;
-                     base::launch_dependent(queue, kernel, blocks, kernels::kStreamThreads, 0,
-                                            kFindingRange, own, rows, present, state, answer);
-                   });
-}
-
-kernels::KeyRange key_ranges(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
-                             void* tiles) {
-  return answer_of(queue, keys, key_width, rows, kernels::kNearTile,
-                   [&]<typename Key>(const Key* own, unsigned blocks, kernels::KeyRangeState* state,
-                                     kernels::KeyRangeAnswer* answer) {
-                     base::launch_dependent(queue, kernels::tile_ranges_kernel<Key>, blocks,
-                                            kernels::kStreamThreads, 0, kFindingRange, own, rows,
-                                            static_cast<kernels::TileRange<Key>*>(tiles), state,
-                                            answer);
-                   });
 }
 
 }  // namespace gpujoin::transform

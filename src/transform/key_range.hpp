@@ -28,11 +28,9 @@ struct SeenKeys {
   kernels::KeyRange range;
 };
 
-// Of all keys, or of those present. Waits for the stream.
+// Of all keys, or of those present. Waits for the stream. tiles: [ceil(rows / kNearTile)] TileRange
+// of the keys' type, filled, too, where all keys are present; or null.
 kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
-                            const kernels::ValidityBits& present = {});
-// Likewise, and tiles: [ceil(rows / kNearTile)] TileRange of the keys' type.
-kernels::KeyRange key_ranges(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows,
-                             void* tiles);
+                            const kernels::ValidityBits& present = {}, void* tiles = nullptr);
 
 }  // namespace gpujoin::transform

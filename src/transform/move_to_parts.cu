@@ -167,21 +167,23 @@ class PackedSource {
       }
       byte += width;
     }
-    // Bytes that nobody asks for are some of the first column's first rows.
-    for (; byte < kernels::kPackedRows; ++byte) {
-      word.planes[byte] = {word.planes[0].from, 0, kernels::kPackedRows, 1};
-    }
+    for (; byte < kernels::kPackedRows; ++byte) word.planes[byte] = unasked(word.planes[0].from);
     return word;
   }
 
   // A row's number is put in the place of what is loaded.
-  kernels::PackedWord any_word(const unsigned char* from) const {
+  static kernels::PackedWord any_word(const unsigned char* from) {
     kernels::PackedWord word{};
-    for (kernels::BytePlane& plane : word.planes) plane = {from, 0, kernels::kPackedRows, 1};
+    for (kernels::BytePlane& plane : word.planes) plane = unasked(from);
     return word;
   }
 
  private:
+  // Bytes that nobody asks for: always the same ones of a column, and none of the last rows'.
+  static kernels::BytePlane unasked(const unsigned char* from) {
+    return {from, 0, kernels::kPackedRows, 1};
+  }
+
   // Selectors of __byte_perm: one of two words, two bytes of each in turn, or half of each.
   static constexpr uint32_t kLow = 0x3210;
   static constexpr uint32_t kHigh = 0x7654;
