@@ -111,10 +111,32 @@ __host__ __device__
   return (whole ? 128 : 64) / part_row_bytes(words);
 }
 
-// A line a part, a counter and a place, and of each thread's rows which fill a line.
+// Those of them that shared memory has room for. Fewer than eight rows of 12 bytes fill no whole
+// sectors: where there are too many parts the last one of a line stays with its thread.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr uint32_t
+    part_held_rows(int32_t words, bool whole) {
+  return part_line_rows(words, whole) - (words == 2 && !whole ? 1 : 0);
+}
+// Full lines of a warp's rows of a tile that it writes at once: all, but where each has a row that
+// threads keep.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr uint32_t
+    part_lines_at_once(int32_t words, bool whole) {
+  bool const holds_all = part_held_rows(words, whole) == part_line_rows(words, whole);
+  return holds_all ? 32 * static_cast<uint32_t>(part_items(words)) : 32;
+}
+
+// A line a part, a counter and a place, and which lines are full, with the rows that threads keep.
 constexpr uint64_t move_to_parts_bytes(uint64_t parts, int32_t words, bool whole) {
-  uint64_t const line = part_line_rows(words, whole) * part_row_bytes(words);
-  return parts * (line + 8) + 2 * static_cast<uint64_t>(kPartThreads * part_items(words));
+  uint64_t const held = part_held_rows(words, whole) * part_row_bytes(words);
+  uint64_t const kept = part_line_rows(words, whole) * part_row_bytes(words) - held;
+  constexpr uint64_t kWarps = kPartThreads / 32;
+  return parts * (held + 8) + kWarps * part_lines_at_once(words, whole) * (kept + 2);
 }
 
 // Of a kernel beside its dynamic shared memory.
@@ -217,12 +239,18 @@ constexpr uint32_t most_part_blocks(int32_t compute_capability) {
 constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t probe_words,
                                    uint64_t shared_bytes, uint32_t sm_count,
                                    uint32_t most_blocks = 1) {
+  // More parts than so many are slower to move to than a cluster of two is to ask for rows. H200,
+  // 59 * 10^6 x 2^27 rows with 8 bytes beside the key, to 2115 parts and 1057: 2.30 and 1.95 ms,
+  // joined in 1.41 and 1.66; with 45 * 10^6, to 1613 and 845, both ways take as long.
+  constexpr uint64_t kMostAlone = 1700;
   uint64_t const most = most_parts(build_words, probe_words, shared_bytes);
   if (places == 0 || places > UINT32_MAX || most == 0) return {};
   uint64_t const shared = shared_bytes - kStaticPartBytes;
   // Places of one part: 4 bytes a word and a quarter of one.
   uint64_t const of_block = shared * 4 / (16 * static_cast<uint64_t>(build_words) + 1) / 128 * 128;
-  if (uint32_t const count = busy_parts(places, of_block, most, sm_count); count != 0) {
+  uint64_t const most_alone =
+      build_words == 2 && most_blocks > 1 ? std::min(most, kMostAlone) : most;
+  if (uint32_t const count = busy_parts(places, of_block, most_alone, sm_count); count != 0) {
     return place_parts(places, count);
   }
   if (build_words < 2) return {};

@@ -9,10 +9,10 @@
 // Launch   a block a multiprocessor, of kPartThreads, dependent
 // Moves    |Key| and 4 bytes a word in, 4 bytes and as many out
 //          (traffic::move_to_parts)
-// Shared   a line, a counter and a place a part; an atomic add a row
+// Shared   a line, or all of it but its last row, a counter and a place a part; an atomic add a row
 //
 //   a row's slot in its part's line is what its atomic add answers
-//   whoever has the last slot of a line writes it out, when all of the tile are in theirs
+//   the warp of whoever has the last slot of a line writes it out, when all of the tile have theirs
 //   rows beyond the line: of lines that the tile fills go out by themselves, those of the last one
 //   to the line when it is empty
 //
@@ -51,6 +51,10 @@ __global__ void __launch_bounds__(kPartThreads)
   constexpr int kItems = Columns::kItems;
   constexpr uint32_t kRowWords = 1 + kWords;
   constexpr uint32_t kLine = part_line_rows(kWords, kWhole);
+  constexpr uint32_t kHeld = part_held_rows(kWords, kWhole);
+  constexpr uint32_t kHeldWords = kHeld * kRowWords;
+  constexpr bool kHoldsAll = kHeld == kLine;
+  constexpr uint32_t kLinesAtOnce = part_lines_at_once(kWords, kWhole);
   constexpr uint32_t kTile = kPartThreads * kItems;
   constexpr uint32_t kVectors = kLine * kRowWords / 4;  // of a line
   static_assert(kLine * kRowWords % 8 == 0);
@@ -58,12 +62,16 @@ __global__ void __launch_bounds__(kPartThreads)
   extern __shared__ __align__(16) uint32_t lines[];
   __shared__ typename Columns::Shared shared_columns;
   uint32_t const parts = move.parts.count;
-  uint32_t* const slots_taken = lines + parts * kLine * kRowWords;
+  uint32_t* const slots_taken = lines + parts * kHeldWords;
   // Where a part's line goes: its first row. The first one may begin within a line, and is written
   // from there on.
   uint32_t* const places = slots_taken + parts;
-  auto* const full_lines =
-      reinterpret_cast<uint16_t*>(places + parts) + threadIdx.x / 32 * (32 * kItems);
+  // Of the warp's full lines the last rows, where lines have no room for them, and the parts.
+  constexpr uint32_t kLastRows = kHoldsAll ? 0 : kPartThreads / 32 * kLinesAtOnce;
+  uint32_t* const last_rows = places + parts;
+  uint32_t* const own_rows = last_rows + threadIdx.x / 32 * kLinesAtOnce * kRowWords;
+  auto* const own_lines = reinterpret_cast<uint16_t*>(last_rows + kLastRows * kRowWords) +
+                          threadIdx.x / 32 * kLinesAtOnce;
   uint32_t const lane = threadIdx.x % 32;
 
   let_next_kernel_start();
@@ -121,8 +129,8 @@ __global__ void __launch_bounds__(kPartThreads)
       }
       uint32_t const part = slots[i];
       uint32_t const slot = atomicAdd(&slots_taken[part], 1U);
-      if (slot < kLine) {
-        write_row(&lines[(part * kLine + slot) * kRowWords], addresses[i], words[i]);
+      if (slot < kHeld) {
+        write_row(&lines[part * kHeldWords + slot * kRowWords], addresses[i], words[i]);
       }
       slots[i] |= slot << 16;
     }
@@ -133,35 +141,54 @@ __global__ void __launch_bounds__(kPartThreads)
       ends[i] = slot_of(slots[i]) >= kInLine ? slots_taken[part_of(slots[i])] : 0;
     }
     block_sync();
-    uint32_t full = 0;
+    for (uint32_t first_line = 0;; first_line += kLinesAtOnce) {
+      uint32_t full = 0;
 #pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      bool const fills = slot_of(slots[i]) == kInLine;
-      uint32_t const lanes = __ballot_sync(0xffffffffU, fills);
-      if (fills) {
-        full_lines[full + __popc(lanes & ((1U << lane) - 1))] =
-            static_cast<uint16_t>(part_of(slots[i]));
+      for (int i = 0; i < kItems; ++i) {
+        bool const fills = slot_of(slots[i]) == kInLine;
+        uint32_t const lanes = __ballot_sync(0xffffffffU, fills);
+        uint32_t const line = full + __popc(lanes & ((1U << lane) - 1)) - first_line;
+        full += __popc(lanes);
+        if (!fills || (!kHoldsAll && line >= kLinesAtOnce)) continue;
+        own_lines[line] = static_cast<uint16_t>(part_of(slots[i]));
+        if constexpr (!kHoldsAll) write_row(own_rows + line * kRowWords, addresses[i], words[i]);
         slots_taken[part_of(slots[i])] = ends[i] & kInLine;
       }
-      full += __popc(lanes);
-    }
-    __syncwarp();
-    for (uint32_t i = lane; i < full * kVectors; i += 32) {
-      uint32_t const part = full_lines[i / kVectors];
-      uint32_t const vector = i % kVectors;
-      uint32_t const place = places[part];
-      uint4 const value = reinterpret_cast<const uint4*>(lines + part * kLine * kRowWords)[vector];
-      uint32_t* const target = move.out + uint64_t{place & ~kInLine} * kRowWords + 4 * vector;
-      uint32_t const skipped = (place & kInLine) * kRowWords;
-      if (skipped <= 4 * vector) {
-        *reinterpret_cast<uint4*>(target) = value;
-        continue;
-      }
-      uint32_t const values[4] = {value.x, value.y, value.z, value.w};
+      __syncwarp();
+      uint32_t const now = kHoldsAll ? full : min(full - first_line, kLinesAtOnce);
+      for (uint32_t i = lane; i < now * kVectors; i += 32) {
+        uint32_t const part = own_lines[i / kVectors];
+        uint32_t const vector = i % kVectors;
+        uint32_t const place = places[part];
+        const uint32_t* const line = lines + part * kHeldWords;
+        uint32_t values[4];
+        if constexpr (kHoldsAll) {
+          uint4 const value = reinterpret_cast<const uint4*>(line)[vector];
+          values[0] = value.x;
+          values[1] = value.y;
+          values[2] = value.z;
+          values[3] = value.w;
+        } else {
+          const uint32_t* const last_row = own_rows + i / kVectors * kRowWords;
 #pragma unroll
-      for (uint32_t k = 0; k < 4; ++k) {
-        if (4 * vector + k >= skipped) target[k] = values[k];
+          for (uint32_t k = 0; k < 4; ++k) {
+            uint32_t const word = 4 * vector + k;
+            values[k] = word < kHeldWords ? line[word] : last_row[word - kHeldWords];
+          }
+        }
+        uint32_t* const target = move.out + uint64_t{place & ~kInLine} * kRowWords + 4 * vector;
+        uint32_t const skipped = (place & kInLine) * kRowWords;
+        if (skipped <= 4 * vector) {
+          *reinterpret_cast<uint4*>(target) = {values[0], values[1], values[2], values[3]};
+          continue;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < 4; ++k) {
+          if (4 * vector + k >= skipped) target[k] = values[k];
+        }
       }
+      if (kHoldsAll || full - first_line <= kLinesAtOnce) break;
+      __syncwarp();
     }
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
@@ -175,8 +202,8 @@ __global__ void __launch_bounds__(kPartThreads)
     for (int i = 0; i < kItems; ++i) {
       uint32_t const part = part_of(slots[i]);
       if (slot_of(slots[i]) >= kLine && slot_of(slots[i]) >= (ends[i] & ~kInLine)) {
-        write_row(&lines[(part * kLine + (slot_of(slots[i]) & kInLine)) * kRowWords], addresses[i],
-                  words[i]);
+        write_row(&lines[part * kHeldWords + (slot_of(slots[i]) & kInLine) * kRowWords],
+                  addresses[i], words[i]);
       }
       if (slot_of(slots[i]) == kInLine)
         places[part] = (places[part] & ~kInLine) + (ends[i] & ~kInLine);
@@ -187,7 +214,7 @@ __global__ void __launch_bounds__(kPartThreads)
   constexpr uint32_t kLanes = 8;
   for (uint32_t part = threadIdx.x / kLanes; part < parts; part += kPartThreads / kLanes) {
     uint32_t const place = places[part];
-    uint32_t const* const line = lines + part * kLine * kRowWords;
+    uint32_t const* const line = lines + part * kHeldWords;
     uint32_t* const target = move.out + uint64_t{place & ~kInLine} * kRowWords;
     uint32_t const end = slots_taken[part] * kRowWords;
     for (uint32_t k = (place & kInLine) * kRowWords + threadIdx.x % kLanes; k < end; k += kLanes) {

@@ -81,8 +81,8 @@ bool move_rows(base::Queue& queue, kernels::PartMove<Columns> move,
     return false;
   }
   queue.check_cancelled();
-  // Of rows of 12 bytes lines of one size are whole sectors.
-  if constexpr (kernels::part_line_rows(kWords, true) == kernels::part_line_rows(kWords, false)) {
+  // Of rows of 20 bytes lines of one size are whole sectors.
+  if constexpr (kernels::part_held_rows(kWords, true) == kernels::part_held_rows(kWords, false)) {
     launch<Columns, true>(queue, move, starts.blocks);
   } else {
     bool const whole = kernels::has_whole_lines(move.parts.count, kWords,

@@ -459,6 +459,12 @@ TEST(FittingParts, HoldAllPlacesInAClustersMemory) {
   constexpr uint64_t kPlaces = uint64_t{1} << 27;
   EXPECT_EQ(kernels::fitting_parts(kPlaces, 1, 4, kShared, 132, 8).blocks, 1U);
   EXPECT_EQ(kernels::fitting_parts(2 * kPlaces, 1, 1, kShared, 132, 8).count, 0U);
+  EXPECT_EQ(kernels::fitting_parts(kPlaces, 2, 2, kShared, 132, 8).blocks, 2U);
+  EXPECT_EQ(kernels::fitting_parts(2 * kPlaces, 2, 2, kShared, 132, 8).blocks, 4U);
+  // Of fewer parts rather than of a block each.
+  EXPECT_EQ(kernels::fitting_parts(60'000'000, 2, 2, kShared, 132, 8).blocks, 2U);
+  EXPECT_EQ(kernels::fitting_parts(60'000'000, 2, 2, kShared, 132).blocks, 1U);
+  EXPECT_EQ(kernels::fitting_parts(40'000'000, 2, 2, kShared, 132, 8).blocks, 1U);
   for (int32_t build = 2; build <= kernels::kMostPartWords; ++build) {
     for (int32_t probe = 1; probe <= kernels::kMostPartWords; ++probe) {
       EXPECT_EQ(kernels::fitting_parts(kPlaces, build, probe, kShared, 132).count, 0U);

@@ -27,6 +27,9 @@ struct Way {
   size_t shift;            // rows that columns begin beyond an aligned address
   double nulls = 0;        // share of the keys
   size_t bits_behind = 0;  // where the first one's bit is
+  uint32_t places = 5000;
+  uint32_t parts = 101;
+  bool in_order = false;
 };
 
 // Validity of so many rows, a bit each behind some others.
@@ -121,9 +124,11 @@ class Side {
 // Every row whose key has a place is in its part once, with its address and its words.
 void expect_rows(base::Queue& queue, const Widths& widths, size_t rows, const Way& way) {
   constexpr uint64_t kLow = 17;
-  constexpr uint32_t kPlaces = 5000;
-  kernels::PlaceParts const parts = kernels::place_parts(kPlaces, 101);
-  std::vector<uint64_t> keys = random_keys(rows, kPlaces + 50, 1, rows);
+  kernels::PlaceParts const parts = kernels::place_parts(way.places, way.parts);
+  std::vector<uint64_t> keys = random_keys(rows, way.places + 50, 1, rows);
+  if (way.in_order) {
+    for (size_t row = 0; row < rows; ++row) keys[row] = row % way.places;
+  }
   for (uint64_t& key : keys) key += kLow;
   Column const key(queue, key_column(keys, way.key_width), way.shift);
   Side const side(queue, widths, rows, way.shift);
@@ -133,12 +138,12 @@ void expect_rows(base::Queue& queue, const Widths& widths, size_t rows, const Wa
   if (way.nulls != 0) present = {bits.as<uint8_t>(), static_cast<int64_t>(way.bits_behind)};
   auto const moved = transform::move_to_parts(
       queue, {key.data, way.key_width, static_cast<uint32_t>(rows), side.parts, present},
-      {kLow, 0, kPlaces, false}, parts, 1U << 16);
+      {kLow, 0, way.places, false}, parts, 1U << 16);
   ASSERT_TRUE(moved.has_value());
   std::vector<Row> expected;
   for (size_t row = 0; row < rows; ++row) {
     uint64_t const place = keys[row] - kLow;
-    if (place >= kPlaces || valid[row] == 0) continue;
+    if (place >= way.places || valid[row] == 0) continue;
     Row& made = expected.emplace_back();
     made = {static_cast<uint32_t>(place % parts.count), static_cast<uint32_t>(place / parts.count)};
     Row const words = side.words_of(row);
@@ -222,6 +227,22 @@ TEST_F(MovedRows, LeaveOutThoseWithoutAKey) {
           Way const way = {key_width, 0, 0.3, behind};
           ASSERT_NO_FATAL_FAILURE(expect_rows(queue(), widths, rows, way));
         }
+      }
+    }
+  }
+}
+
+// Of as many parts as lines of 12 bytes a row leave room for, where a warp's rows may all end one.
+TEST_F(MovedRows, OfLinesWhoseLastRowsThreadsKeep) {
+  constexpr size_t kRows = 3200001;  // more than a line of each part of each block
+  uint64_t const shared = queue().context.facts.shared_bytes_per_block;
+  for (Way way : {Way{4, 0, 0, 0, 600000, 2301}, Way{8, 0, 0.2, 0, 600000, 2301}}) {
+    ASSERT_FALSE(kernels::has_whole_lines(way.parts, 2, shared));
+    for (Widths const& widths :
+         {Widths{{4, 4}, {}, false}, Widths{{4}, {}, true}, Widths{{4}, {{2, 1}}, false}}) {
+      for (bool const in_order : {false, true}) {
+        way.in_order = in_order;
+        ASSERT_NO_FATAL_FAILURE(expect_rows(queue(), widths, kRows, way));
       }
     }
   }
