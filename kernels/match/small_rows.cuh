@@ -24,14 +24,14 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
 
 // One thread, when all that was written is visible to the device.
 __device__ __forceinline__ void tell_host(unsigned long long* answer, unsigned long long rows,
-                                          bool is_direct, bool in_vain,
-                                          unsigned long long started) {
+                                          bool is_direct, bool in_vain, unsigned long long started,
+                                          bool is_turned = false) {
   __threadfence_system();
   unsigned long long const now = nanoseconds();
   constexpr unsigned long long kMost = ~0ULL >> SmallTableAnswer::kTimeAt;
   unsigned long long const took = now > started ? min(now - started, kMost) : 0;
   *static_cast<volatile unsigned long long*>(answer) =
-      1ULL | (is_direct ? 2ULL : 0ULL) | (in_vain ? 4ULL : 0ULL) |
+      1ULL | (is_direct ? 2ULL : 0ULL) | (in_vain ? 4ULL : 0ULL) | (is_turned ? 8ULL : 0ULL) |
       rows << SmallTableAnswer::kRowsAt | took << SmallTableAnswer::kTimeAt;
 }
 

@@ -16,6 +16,8 @@
 //   slots: dense keys: 4 bytes a place, the build row; others: 4 bytes a slot of narrow_slots.cuh,
 //   four times as many as rows
 //   chains: the row behind each build row of the same key (chained_rows.cuh)
+//   where build keys are seen to repeat, of a side that has nearly as many rows as the other one,
+//   the other one's are more likely unique: the sides change roles (table_of_either)
 #pragma once
 
 #include <cooperative_groups.h>
@@ -73,6 +75,20 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
   return min(gridDim.x, (join.build_rows - 1) / kSmallTableThreads + 1);
 }
 
+// A warp's rows side by side, of which all rows of unique keys are told apart.
+template <typename Key>
+__device__ __forceinline__ void note_repeats(const SmallTableJoin<Key>& join, bool is_row,
+                                             Key key) {
+  if (join.most_repeats_seen == kAnyRepeats) return;
+  uint32_t const are_rows = __ballot_sync(0xffffffffU, is_row);
+  uint32_t same = 0;
+  if (is_row) same = __match_any_sync(are_rows, key);
+  uint32_t const repeated = __ballot_sync(0xffffffffU, __popc(same) > 1);
+  if (repeated != 0 && threadIdx.x % 32 == 0) {
+    atomicAdd(&join.state->repeats_seen, __popc(repeated));
+  }
+}
+
 // Whether the keys are too far apart for places as the block's own show, which all keys are then,
 // too: all threads have the answer.
 template <bool kNulls, typename Key>
@@ -80,7 +96,10 @@ __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join)
   // Mostly the first 32 keys of a warp tell, before the others have come.
   uint64_t const first_row = blockIdx.x * kSmallTableThreads + threadIdx.x;
   TurnedRange<Key> first;
-  if (is_build_row<kNulls>(join, first_row)) first.add_key(join.build_keys[first_row]);
+  bool const is_row = is_build_row<kNulls>(join, first_row);
+  Key const key = is_row ? join.build_keys[first_row] : Key{0};
+  if (is_row) first.add_key(key);
+  note_repeats(join, is_row, key);
   first.add_lanes();
   bool is_scattered = small_direct_table(join, first).places == 0;
   if (__syncthreads_or(static_cast<int>(is_scattered)) == 0) {
@@ -123,17 +142,20 @@ __device__ __forceinline__ void note_hot_keys(const SmallTableJoin<Key>& join) {
 
 // Of the range that all blocks found together; places == 0: some keys are scattered, as *scattered
 // blocks have seen. One thread of each block asks: all of them would queue up at one sector of L2.
-// *are_hot: as note_hot_keys() has it.
+// *are_hot, *repeat: as note_hot_keys() and note_repeats() have it.
 template <typename Key>
 __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join,
-                                                               uint32_t* scattered, bool* are_hot) {
+                                                               uint32_t* scattered, bool* are_hot,
+                                                               bool* repeat) {
   __shared__ SmallPlaces<Key> seen;
   __shared__ uint32_t seen_scattered;
   __shared__ bool seen_hot;
+  __shared__ bool seen_repeats;
   if (threadIdx.x == 0) {
     auto const* const state = static_cast<volatile const SmallTableState*>(join.state);
     seen_scattered = state->scattered;
     seen_hot = state->too_many != 0;
+    seen_repeats = state->repeats_seen > join.most_repeats_seen;
     DirectTable<Key> const table = small_direct_table(join, noted_range<Key>(join.state->noted));
     // Not before, which would be two ways to L2 in a row.
     seen = {table, seen_scattered != 0 ? 0 : table.places};
@@ -141,6 +163,7 @@ __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJ
   __syncthreads();
   *scattered = seen_scattered;
   *are_hot = seen_hot;
+  *repeat = seen_repeats;
   return table_of(seen);
 }
 
@@ -199,7 +222,9 @@ __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& joi
   bool const is_refused = state->repeats != 0 && join.repeated == RepeatedKeys::kRefused;
   bool const in_vain = is_refused || state->too_many != 0;
   *join.state = {};
-  tell_host(join.answer, in_vain ? 0 : rows, is_direct, in_vain, started);
+  bool const is_turned = join.before_turning != nullptr;
+  if (is_turned) *join.before_turning = {};
+  tell_host(join.answer, in_vain ? 0 : rows, is_direct, in_vain, started, is_turned);
 }
 
 // All threads, when the table is made.
@@ -219,13 +244,16 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<Key>& joi
                                                               &join.state->too_many);
 }
 
-// kNulls: some rows have no bit among those that are present.
-template <typename Key, int kWidth, bool kNulls>
-__global__ void __launch_bounds__(kSmallTableThreads, 2)
-    small_table_kernel(const __grid_constant__ SmallTableJoin<Key> join) {
+// kNulls: some rows have no bit among those that are present. False, and nothing has been written:
+// more keys are seen to repeat than join.most_repeats_seen.
+template <int kWidth, bool kNulls, typename Key>
+__device__ __forceinline__ bool join_few_rows(const SmallTableJoin<Key>& join) {
   constexpr int kItems = kWidth == 4 && sizeof(Key) == 4 ? kTableItems : kTableItemsWide;
   auto const grid = cooperative_groups::this_grid();
-  if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    join.state->started =
+        join.before_turning != nullptr ? join.before_turning->started : nanoseconds();
+  }
   uint64_t const all = join.mask + 1;
   // What the densest keys want is cleared while the range is looked for, which saves them a
   // barrier. The rest is what scattered keys want, and by then each block knows of them by itself,
@@ -245,12 +273,17 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   bool are_hot = false;
   if (join.most_places != 0) {
     uint32_t scattered = 0;
-    direct = noted_direct_table(join, &scattered, &are_hot);
+    bool repeat = false;
+    direct = noted_direct_table(join, &scattered, &are_hot, &repeat);
+    if (repeat) return false;
     are_all_free = scattered == blocks_with_rows(join);
   } else {
     are_hot = is_set_by_now(&join.state->too_many);
   }
-  if (are_hot) return answer_small_join(join, direct.places != 0);
+  if (are_hot) {
+    answer_small_join(join, direct.places != 0);
+    return true;
+  }
   uint64_t const wanted = direct.places != 0 ? (uint64_t{direct.places} + 3) / 4 * 2 : all;
   if (wanted > ahead && !are_all_free) {
     if (!frees_all) free_slots(join.slots, ahead, min(all, wanted));
@@ -272,6 +305,21 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
     probe_small_table<kNulls, kWidth, kItems>(join, finder);
   }
   answer_small_join(join, direct.places != 0);
+  return true;
+}
+
+template <typename Key, int kWidth, bool kNulls>
+__global__ void __launch_bounds__(kSmallTableThreads, 2)
+    small_table_kernel(const __grid_constant__ SmallTableJoin<Key> join) {
+  join_few_rows<kWidth, kNulls>(join);
+}
+
+// turned: the same join with the sides in each other's place, which counts no repeats.
+template <typename Key, int kWidth, bool kNulls>
+__global__ void __launch_bounds__(kSmallTableThreads, 2)
+    table_of_either_kernel(const __grid_constant__ SmallTableJoin<Key> join,
+                           const __grid_constant__ SmallTableJoin<Key> turned) {
+  if (!join_few_rows<kWidth, kNulls>(join)) join_few_rows<kWidth, kNulls>(turned);
 }
 
 // The same table asked once more, by a launch that has room for rows which the first one counted.

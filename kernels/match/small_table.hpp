@@ -20,6 +20,7 @@ struct SmallTableState {
   uint32_t too_many;           // it has more rows than are chained, or more are foretold
   uint32_t finished;           // blocks
   uint32_t scattered;          // blocks whose own keys are too far apart for places
+  uint32_t repeats_seen;       // SmallTableJoin::most_repeats_seen
 };
 
 // What becomes of build keys that repeat.
@@ -36,16 +37,18 @@ constexpr uint32_t kMostChainedRows = 64;
 // was counted before it was let go of, now 0.59.
 constexpr uint64_t kMostChainedBytes = uint64_t{5} << 25;
 constexpr unsigned long long kNoLimit = ~0ULL;
+constexpr uint32_t kAnyRepeats = ~0U;
 
 // One word, which the host sees at once or not at all, and which is never 0.
 struct SmallTableAnswer {
-  static constexpr int kRowsAt = 3;
-  static constexpr int kTimeAt = 32;
+  static constexpr int kRowsAt = 4;
+  static constexpr int kTimeAt = 33;
   static constexpr uint32_t kMostRows = (1U << (kTimeAt - kRowsAt)) - 1;
   unsigned long long word;
 
   constexpr bool is_direct() const { return (word & 2) != 0; }
   constexpr bool is_in_vain() const { return (word & 4) != 0; }
+  constexpr bool is_turned() const { return (word & 8) != 0; }
   constexpr uint32_t rows() const { return static_cast<uint32_t>(word >> kRowsAt) & kMostRows; }
   constexpr unsigned long long nanoseconds() const { return word >> kTimeAt; }
 };
@@ -79,6 +82,11 @@ struct SmallTableJoin {
   SmallPlaces<Key>* places;  // of dense keys: how a key's is found
   RepeatedKeys repeated;
   unsigned long long most_chained;  // output rows beyond which repeated keys are let go of
+  // Of rows that blocks look at before a table is made, a row a thread, those with a key that comes
+  // twice in their warp: where there are more the sides change roles. kAnyRepeats: nobody counts
+  // them.
+  uint32_t most_repeats_seen;
+  SmallTableState* before_turning;  // of a join whose sides changed roles: the first one's; or null
   SmallTableState* state;
   unsigned long long* answer;  // in page-locked host memory: a SmallTableAnswer
   TableJoin<Key> output;

@@ -51,6 +51,7 @@ uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& pro
 // A table of few rows is made and asked in one launch. kJoined or kKeysRepeat, where repeated keys
 // are refused, have too many rows, or make too many. Throws.
 plan::Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
-                                 match::RepeatedKeys repeated, columns::JoinResult& result);
+                                 match::RepeatedKeys repeated, uint32_t most_repeats_seen,
+                                 columns::JoinResult& result);
 
 }  // namespace gpujoin::execute

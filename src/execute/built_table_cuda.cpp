@@ -135,7 +135,8 @@ std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<G
 }
 
 Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
-                           match::RepeatedKeys repeated, columns::JoinResult& result) {
+                           match::RepeatedKeys repeated, uint32_t most_repeats_seen,
+                           columns::JoinResult& result) {
   step.clock.enter("transform");
   build.prepare(step.plan, true);
   step.clock.enter("match");
@@ -143,11 +144,12 @@ Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
   build.carry_in_place(step.build_numbers());
   probe.carry_in_place(step.probe_numbers());
   CarriedResult carried(build, probe, step.build_left(), result);
-  std::optional<match::SmallRows> const written =
-      match::small_table(step.queue, step.plan, build.key_width(), build.table_side(),
-                         probe.table_side(), repeated, carried.outputs(), early_limit(step, build));
+  std::optional<match::SmallRows> const written = match::small_table(
+      step.queue, step.plan, build.key_width(), build.table_side(), probe.table_side(), repeated,
+      carried.outputs(), early_limit(step, build), most_repeats_seen);
   if (!written) return Finding::kKeysRepeat;
   step.clock.add_kernel_time(written->milliseconds);
+  if (written->is_turned) step.clock.note("the other side's, as build keys repeat");
   if (written->table != step.plan.match) {
     step.clock.note(base::text("%s: the keys are too far apart for %s",
                                plan::to_text(written->table), plan::to_text(step.plan.match)));

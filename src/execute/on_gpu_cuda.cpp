@@ -227,6 +227,7 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   std::unique_ptr<const Built> built;
   if (in_one_launch) {
     found = join_in_one_launch(step, build_side, sides.probe(), repeated_in_one_launch(join, plan),
+                               plan::most_repeats_seen(join.choice.attempts, attempt, join.request),
                                result);
   } else {
     built = build_on_gpu(step, sides.build(), sides.sort_bits(plan));

@@ -24,6 +24,11 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
                                  const PlanRequest& request, const SampleStatistics& sample,
                                  const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 
+// Of an inner join in one launch: how many of the first build rows may be seen to have a key that
+// comes twice among 32 rows side by side until the other side is built on; UINT32_MAX: any number.
+uint32_t most_repeats_seen(const std::vector<Attempt>& attempts, const Attempt& attempt,
+                           const PlanRequest& request);
+
 // Whether the build keys are scanned before the plan's table of addresses is made, which no look
 // chose.
 bool scans_keys(const JoinPlan& plan, const SampleStatistics& sample);

@@ -45,14 +45,15 @@ std::vector<Sides> all_sides() {
   return all;
 }
 
-// Built on the right side; the rows are compared.
+// The rows are compared.
 std::unique_ptr<columns::JoinResult> expect_join(const OwnQueue& queue, const HostRelation& left,
                                                  const HostRelation& right,
                                                  gpujoin_algorithm algorithm,
-                                                 const columns::JoinSpec& spec) {
+                                                 const columns::JoinSpec& spec,
+                                                 gpujoin_side built = GPUJOIN_SIDE_RIGHT) {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   options.algorithm = algorithm;
-  options.build_side = GPUJOIN_SIDE_RIGHT;
+  options.build_side = built;
   auto result = execute::execute(
       queue, execute::make_plan(queue, register_relation(queue, left, true),
                                 register_relation(queue, right, true), spec, options, false));
@@ -93,9 +94,10 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
 // Join, with both sides' columns of every width, whose rows are compared; the techniques of the
 // match, of all attempts.
 std::string technique_of(const HostRelation& left, const HostRelation& right,
-                         gpujoin_algorithm algorithm, const columns::JoinSpec& spec) {
+                         gpujoin_algorithm algorithm, const columns::JoinSpec& spec,
+                         gpujoin_side built = GPUJOIN_SIDE_RIGHT) {
   auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
-  auto const result = expect_join(queue, left, right, algorithm, spec);
+  auto const result = expect_join(queue, left, right, algorithm, spec, built);
   std::string technique;
   for (columns::StageStatistics const& stage : result->statistics.stages) {
     if (stage.stage == "match") technique += (technique.empty() ? "" : "; ") + stage.technique;
@@ -109,6 +111,41 @@ columns::JoinSpec all_columns() {
   spec.left_columns = {0, 1, 3, 4, 5};
   spec.right_columns = {3, 2, 4, 5};
   return spec;
+}
+
+// Keys of a foreign key on the smaller side, either one of the two; unique ones there; and those
+// that repeat on both, of which more rows come out than there is room for at first.
+TEST(OneLaunch, BuildsOnTheOtherSideWhereKeysAreSeenToRepeat) {
+  if (open_queue(GPUJOIN_DEVICE_CUDA) == nullptr) GTEST_SKIP() << "no CUDA device";
+  constexpr size_t kMore = 250'000;
+  constexpr size_t kFewer = 180'000;
+  constexpr gpujoin_side kAnySide = {};
+  for (int32_t const key_width : {4, 8}) {
+    for (double const nulls : {0.0, 0.3}) {
+      SCOPED_TRACE("keys of " + std::to_string(key_width) + ", NULL " + std::to_string(nulls));
+      HostRelation const more =
+          random_relation(shape_of(kMore, key_width, kMore, 1, true, nulls), 51);
+      HostRelation const fewer =
+          random_relation(shape_of(kFewer, key_width, kMore, 1, false, nulls), 52);
+      HostRelation const unique =
+          random_relation(shape_of(kFewer, key_width, kFewer, 1, true, nulls), 53);
+      HostRelation const five =
+          random_relation(shape_of(kMore, key_width, kMore / 5, 1, false, nulls), 54);
+      HostRelation const of_five =
+          random_relation(shape_of(kFewer, key_width, kMore / 5, 1, false, nulls), 55);
+      for (bool const turned : {false, true}) {
+        auto const technique = [&](const HostRelation& larger, const HostRelation& smaller) {
+          return technique_of(turned ? smaller : larger, turned ? larger : smaller,
+                              GPUJOIN_ALGORITHM_AUTOMATIC, all_columns(), kAnySide);
+        };
+        for (std::string const& repeated : {technique(more, fewer), technique(five, of_five)}) {
+          EXPECT_NE(repeated.find("build keys repeat"), std::string::npos) << repeated;
+          EXPECT_EQ(repeated.find("in vain"), std::string::npos) << repeated;
+        }
+        EXPECT_EQ(technique(more, unique).find("build keys repeat"), std::string::npos);
+      }
+    }
+  }
 }
 
 // Of one block and of all; dense and scattered; more rows than the probe side has, and fewer.

@@ -52,11 +52,51 @@ TEST(Attempts, ATableOfTheOtherSideIsTriedWhereNobodyNamedASide) {
     }
     return built;
   };
-  EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kLeft, Side::kRight}));
+  EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kLeft, Side::kLeft}));
   request.options.build_side = GPUJOIN_SIDE_RIGHT;
   EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kRight}));
   request = request_of(10'000'000, 100'000, 1);
   EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kRight}));
+}
+
+// Keys of a table that is in vain, of a side with nearly as many rows as the other one.
+TEST(Attempts, PartitionsAreOfTheOtherSideWhereASidesKeysRepeat) {
+  const auto built_after_repeats = [](const PlanRequest& request) {
+    const std::vector<Attempt> attempts = attempts_for(request);
+    const Attempt* last = &attempts.front();
+    const auto next = [&] { return next_attempt(attempts, *last, Finding::kKeysRepeat); };
+    while (next() != nullptr) last = next();
+    EXPECT_TRUE(partitions(last->plan.transform));
+    return last->plan.build_side;
+  };
+  PlanRequest request = request_of(2'700'000, 1'500'000, 3);
+  EXPECT_EQ(built_after_repeats(request), Side::kLeft);
+  request.options.build_side = GPUJOIN_SIDE_RIGHT;
+  EXPECT_EQ(built_after_repeats(request), Side::kRight);
+  EXPECT_EQ(built_after_repeats(request_of(27'000'000, 1'500'000, 3)), Side::kRight);
+}
+
+TEST(Attempts, JoinsInOneLaunchTurnWhereKeysAreSeenToRepeat) {
+  const auto most = [](const PlanRequest& request) {
+    const std::vector<Attempt> attempts = attempts_for(request);
+    const uint32_t of_first = most_repeats_seen(attempts, attempts.front(), request);
+    for (const Attempt& attempt : attempts) {
+      if (&attempt != &attempts.front()) {
+        EXPECT_EQ(most_repeats_seen(attempts, attempt, request), UINT32_MAX);
+      }
+    }
+    return of_first;
+  };
+  EXPECT_EQ(most(request_of(460'000, 390'000, 1)), 0U);
+  EXPECT_EQ(most(request_of(390'000, 460'000, 1)), 0U);
+  // Of keys drawn evenly from the larger side's 36 000 * 31 / 67 000 are seen.
+  EXPECT_EQ(most(request_of(67'000, 36'000, 1)), 2U * 16 + 16);
+  // No table of the other side follows.
+  EXPECT_EQ(most(request_of(1'000'000, 10'000, 1)), UINT32_MAX);
+  PlanRequest named = request_of(460'000, 390'000, 1);
+  named.options.build_side = GPUJOIN_SIDE_RIGHT;
+  EXPECT_EQ(most(named), UINT32_MAX);
+  EXPECT_EQ(most(request_of(4'600'000, 3'900'000, 1)), UINT32_MAX);
 }
 
 TEST(Attempts, ATableOfAddressesIsFollowedByOneOfHashesAndByPartitions) {
