@@ -11,6 +11,7 @@
 #include "src/execute/derive_keys.hpp"
 #include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/glance.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_payloads.hpp"
 #include "src/execute/late_spec.hpp"
@@ -226,6 +227,7 @@ void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJ
   if (effort == plan::SampleEffort::kNone) {
     if (!on_cpu_plan && request.key_count > 1) choose_encoding(queue, {}, &join);
     join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
+    glance(queue, limit, is_explained, &join);
   } else {
     plan::SampleStatistics const sample = sample_sides(queue, join, device, effort);
     if (!on_cpu_plan) choose_encoding(queue, sample, &join);

@@ -19,6 +19,7 @@
 #include "src/match/table_columns.hpp"
 #include "src/plan/any_row.hpp"
 #include "src/plan/attempts.hpp"
+#include "src/plan/side_rule.hpp"
 
 namespace gpujoin::execute {
 

@@ -33,13 +33,6 @@ bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
          !may_lie_outside && !wants_order;
 }
 
-// Which hashes scattered keys by itself. Lookups, whose rows stay in order, are no such, and
-// neither are chunks.
-bool is_one_launch(const JoinPlan& plan, const PlanRequest& request) {
-  return joins_in_one_launch(plan.build_side, request) && !request.in_order &&
-         plan.transform == Transform::kNone && plan.transfer != Transfer::kProbeChunks;
-}
-
 class AttemptList {
  public:
   AttemptList(const Candidate& first, const PlanRequest& request, const SampleStatistics& sample,
@@ -274,6 +267,11 @@ class AttemptList {
 
 }  // namespace
 
+bool is_one_launch(const JoinPlan& plan, const PlanRequest& request) {
+  return joins_in_one_launch(plan.build_side, request) && !request.in_order &&
+         plan.transform == Transform::kNone && plan.transfer != Transfer::kProbeChunks;
+}
+
 std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candidate>& candidates,
                                  const PlanRequest& request, const SampleStatistics& sample,
                                  const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
@@ -300,32 +298,6 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
   if (plan.keys == Keys::kHashed && plan.gather == Gather::kCarried) list.after_collisions();
   list.last_resort(candidates);
   return list.take();
-}
-
-// H200, ms, unique keys of the larger side, the smaller one's drawn from them, built on the smaller
-// and on the larger side: 390 000 x 460 000 rows 0.073 and 0.045, 280 000 x 390 000, skewed, 0.084
-// and 0.038, 150 000 x 210 000 0.041 and 0.029, 84 000 x 290 000 0.039 and 0.031. Of fewer rows it
-// pays where a key has more than are chained, which ends the join later: skewed keys meet in a warp
-// more often than those drawn evenly.
-uint32_t most_repeats_seen(const std::vector<Attempt>& attempts, const Attempt& attempt,
-                           const PlanRequest& request) {
-  constexpr int64_t kFewestTurned = int64_t{1} << 16;
-  constexpr int64_t kMostTimes = 4;  // as many rows
-  constexpr int64_t kRowsSeen = int64_t{1} << 17;
-  constexpr int64_t kOthersOfWarp = 31;
-  constexpr int64_t kTimesEven = 2;
-  constexpr int64_t kByChance = 16;
-  if (request.kind != columns::JoinKind::kInner) return UINT32_MAX;
-  const Attempt* const next = next_attempt(attempts, attempt, Finding::kKeysRepeat);
-  const bool is_other = next != nullptr && next->plan.build_side != attempt.plan.build_side &&
-                        is_unique_table(next->plan) && is_one_launch(next->plan, request);
-  if (!is_other || !is_one_launch(attempt.plan, request)) return UINT32_MAX;
-  const bool left = attempt.plan.build_side == Side::kLeft;
-  const int64_t rows = left ? request.left.rows : request.right.rows;
-  const int64_t others = left ? request.right.rows : request.left.rows;
-  if (rows >= kFewestTurned && others / kMostTimes <= rows) return 0;
-  const int64_t even = std::min(rows, kRowsSeen) * kOthersOfWarp / std::max<int64_t>(others, 1);
-  return static_cast<uint32_t>(kTimesEven * even + kByChance);
 }
 
 bool scans_keys(const JoinPlan& plan, const SampleStatistics& sample) {

@@ -17,17 +17,16 @@ inline bool is_unique_table(const JoinPlan& plan) {
   return probes_table(plan.match) && writes_columns(plan.gather);
 }
 
+// Whether a table of few rows is made and asked in one launch, which hashes scattered keys by
+// itself. Lookups, whose rows stay in order, are no such, and neither are chunks.
+bool is_one_launch(const JoinPlan& plan, const PlanRequest& request);
+
 // The plan, and what follows where the keys do not suit it or there is no room. candidates: of
 // which the one that needs least memory comes last of all. Of two plans that may follow, the one
 // that fits the memory (0: no limit) is taken.
 std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candidate>& candidates,
                                  const PlanRequest& request, const SampleStatistics& sample,
                                  const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
-
-// Of an inner join in one launch: how many of the first build rows may be seen to have a key that
-// comes twice among 32 rows side by side until the other side is built on; UINT32_MAX: any number.
-uint32_t most_repeats_seen(const std::vector<Attempt>& attempts, const Attempt& attempt,
-                           const PlanRequest& request);
 
 // Whether the build keys are scanned before the plan's table of addresses is made, which no look
 // chose.

@@ -379,7 +379,10 @@ struct Unseen {
 
 PlanChoice choose_plan_unseen(const PlanRequest& request, const base::DeviceFacts& facts,
                               uint64_t memory_limit_bytes, bool with_candidates) {
-  thread_local std::optional<Unseen> last;
+  // A join of either side, where a glance says which one, is asked for both.
+  thread_local std::optional<Unseen> last_of_any_side;
+  thread_local std::optional<Unseen> last_of_named_side;
+  auto& last = request.options.build_side == 0 ? last_of_any_side : last_of_named_side;
   if (!last || !last->is_of(request, facts, memory_limit_bytes)) {
     PlanChoice choice = choose_plan(request, SampleStatistics(), facts, memory_limit_bytes);
     choice.reason = reason_of(choice);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "src/base/status.hpp"
+#include "src/plan/side_rule.hpp"
 #include "tests/plan/requests.hpp"
 
 namespace gpujoin::plan {

@@ -1,0 +1,34 @@
+// seen_repeats.hpp: what a glance at both sides' keys tells, as host and device both see it
+#pragma once
+
+#include <cstdint>
+
+namespace gpujoin::kernels {
+
+constexpr uint32_t kSeeThreads = 1024;
+constexpr uint32_t kSeeBlocks = 64;  // for each side
+
+// Of all blocks together, all 0 at the start, and again at the end.
+struct SeeState {
+  uint32_t repeats[2];  // rows whose key another one of their block has, of build and probe
+  uint32_t finished;    // blocks
+};
+
+// One word, which the host sees at once or not at all, and which is never 0.
+struct RepeatsAnswer {
+  unsigned long long word;
+
+#ifdef __CUDACC__
+  __host__ __device__
+#endif
+      static constexpr RepeatsAnswer
+      of(uint32_t build, uint32_t probe) {
+    return {1ULL | static_cast<unsigned long long>(build) << 1 |
+            static_cast<unsigned long long>(probe) << 32};
+  }
+  constexpr uint32_t build() const { return static_cast<uint32_t>(word) >> 1; }
+  constexpr uint32_t probe() const { return static_cast<uint32_t>(word >> 32); }
+};
+static_assert(RepeatsAnswer::of(kSeeThreads * kSeeBlocks, 7).build() == kSeeThreads * kSeeBlocks);
+
+}  // namespace gpujoin::kernels
