@@ -16,8 +16,8 @@
 //   slots: dense keys: 4 bytes a place, the build row; others: 4 bytes a slot of narrow_slots.cuh,
 //   four times as many as rows
 //   chains: the row behind each build row of the same key (chained_rows.cuh)
-//   where build keys are seen to repeat, of a side that has nearly as many rows as the other one,
-//   the other one's are more likely unique: the sides change roles (table_of_either)
+//   where build keys are seen to repeat, and those of the other side less, the sides change roles
+//   (table_of_either)
 #pragma once
 
 #include <cooperative_groups.h>
@@ -77,16 +77,38 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
 
 // A warp's rows side by side, of which all rows of unique keys are told apart.
 template <typename Key>
-__device__ __forceinline__ void note_repeats(const SmallTableJoin<Key>& join, bool is_row,
-                                             Key key) {
-  if (join.most_repeats_seen == kAnyRepeats) return;
+__device__ __forceinline__ void note_repeats(bool is_row, Key key, uint32_t* seen) {
   uint32_t const are_rows = __ballot_sync(0xffffffffU, is_row);
   uint32_t same = 0;
   if (is_row) same = __match_any_sync(are_rows, key);
   uint32_t const repeated = __ballot_sync(0xffffffffU, __popc(same) > 1);
-  if (repeated != 0 && threadIdx.x % 32 == 0) {
-    atomicAdd(&join.state->repeats_seen, __popc(repeated));
-  }
+  if (repeated != 0 && threadIdx.x % 32 == 0) atomicAdd(seen, __popc(repeated));
+}
+// Of both sides, of a join whose sides may change roles.
+template <bool kNulls, typename Key>
+__device__ __forceinline__ void note_repeats_of_both(const SmallTableJoin<Key>& join,
+                                                     bool is_build_row, Key build_key) {
+  if (join.most_repeats_seen == kAnyRepeats) return;
+  uint64_t const row = blockIdx.x * kSmallTableThreads + threadIdx.x;
+  bool const is_row =
+      row < join.output.probe_rows && (!kNulls || is_valid(join.probe_present, row));
+  Key const key = is_row ? join.output.probe_keys[row] : Key{0};
+  note_repeats(is_build_row, build_key, &join.state->repeats_seen[0]);
+  note_repeats(is_row, key, &join.state->repeats_seen[1]);
+}
+// Whether a build key has more further rows than one of the probe side, as those that were seen
+// show. Where keys of both repeat the side with fewer rows of a key makes shorter chains.
+template <typename Key>
+__device__ __forceinline__ bool repeats_more(const SmallTableJoin<Key>& join,
+                                             const volatile SmallTableState* state) {
+  uint32_t const build = state->repeats_seen[0];
+  if (build <= join.most_repeats_seen) return false;
+  auto const further_rows = [](uint32_t seen, uint32_t rows) {
+    uint32_t const looked_at = min(rows, gridDim.x * static_cast<uint32_t>(kSmallTableThreads));
+    return static_cast<float>(seen) / static_cast<float>(looked_at) * static_cast<float>(rows);
+  };
+  return further_rows(build, join.build_rows) >
+         further_rows(state->repeats_seen[1], join.output.probe_rows);
 }
 
 // Whether the keys are too far apart for places as the block's own show, which all keys are then,
@@ -99,7 +121,7 @@ __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join)
   bool const is_row = is_build_row<kNulls>(join, first_row);
   Key const key = is_row ? join.build_keys[first_row] : Key{0};
   if (is_row) first.add_key(key);
-  note_repeats(join, is_row, key);
+  note_repeats_of_both<kNulls>(join, is_row, key);
   first.add_lanes();
   bool is_scattered = small_direct_table(join, first).places == 0;
   if (__syncthreads_or(static_cast<int>(is_scattered)) == 0) {
@@ -142,7 +164,7 @@ __device__ __forceinline__ void note_hot_keys(const SmallTableJoin<Key>& join) {
 
 // Of the range that all blocks found together; places == 0: some keys are scattered, as *scattered
 // blocks have seen. One thread of each block asks: all of them would queue up at one sector of L2.
-// *are_hot, *repeat: as note_hot_keys() and note_repeats() have it.
+// *are_hot, *repeat: as note_hot_keys() and repeats_more() have it.
 template <typename Key>
 __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join,
                                                                uint32_t* scattered, bool* are_hot,
@@ -155,7 +177,7 @@ __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJ
     auto const* const state = static_cast<volatile const SmallTableState*>(join.state);
     seen_scattered = state->scattered;
     seen_hot = state->too_many != 0;
-    seen_repeats = state->repeats_seen > join.most_repeats_seen;
+    seen_repeats = repeats_more(join, state);
     DirectTable<Key> const table = small_direct_table(join, noted_range<Key>(join.state->noted));
     // Not before, which would be two ways to L2 in a row.
     seen = {table, seen_scattered != 0 ? 0 : table.places};

@@ -20,7 +20,7 @@ struct SmallTableState {
   uint32_t too_many;           // it has more rows than are chained, or more are foretold
   uint32_t finished;           // blocks
   uint32_t scattered;          // blocks whose own keys are too far apart for places
-  uint32_t repeats_seen;       // SmallTableJoin::most_repeats_seen
+  uint32_t repeats_seen[2];    // SmallTableJoin::most_repeats_seen, of build and probe side
 };
 
 // What becomes of build keys that repeat.
@@ -82,9 +82,9 @@ struct SmallTableJoin {
   SmallPlaces<Key>* places;  // of dense keys: how a key's is found
   RepeatedKeys repeated;
   unsigned long long most_chained;  // output rows beyond which repeated keys are let go of
-  // Of rows that blocks look at before a table is made, a row a thread, those with a key that comes
-  // twice in their warp: where there are more the sides change roles. kAnyRepeats: nobody counts
-  // them.
+  // Of build rows that blocks look at before a table is made, a row a thread, those with a key that
+  // comes twice in their warp: where there are more, and a key of the probe side has fewer rows,
+  // the sides change roles. kAnyRepeats: nobody counts them.
   uint32_t most_repeats_seen;
   SmallTableState* before_turning;  // of a join whose sides changed roles: the first one's; or null
   SmallTableState* state;

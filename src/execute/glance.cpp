@@ -1,6 +1,6 @@
 #include "src/execute/glance.hpp"
 
-#include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/plan/join_shape.hpp"
 

@@ -22,9 +22,10 @@ struct SmallRows : ProbedRows {
 // plan.match=direct_table are hashed by the launch itself. Where more rows come out than the probe
 // side has it is launched again, with room for them; more than most_rows (0: any number) end the
 // join with ROW_LIMIT. Where more build keys are seen to repeat than most_repeats_seen, before they
-// are placed, the probe side is built on. Nullopt: build keys repeat and are refused, one has
-// more rows than are chained, or seems to, or more come out by chains than are worth it. The host
-// waits for the launch's answer, not for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+// are placed, and those of the probe side less, that one is built on. Nullopt: build keys repeat
+// and are refused, one has more rows than are chained, or seems to, or more come out by chains than
+// are worth it. The host waits for the launch's answer, not for the stream. Throws OUT_OF_MEMORY or
+// MEMORY_LIMIT.
 std::optional<SmallRows> small_table(base::Queue& queue, const plan::JoinPlan& plan,
                                      int32_t key_width, const TableSide& build,
                                      const TableSide& probe, RepeatedKeys repeated,

@@ -17,7 +17,8 @@ struct SeenRepeats {
 };
 
 // Of an inner join in one launch: how many of the first build rows may be seen to have a key that
-// comes twice among 32 rows side by side until the other side is built on; UINT32_MAX: any number.
+// comes twice among 32 rows side by side until the other side is built on, if its keys repeat less;
+// UINT32_MAX: any number.
 uint32_t most_repeats_seen(const std::vector<Attempt>& attempts, const Attempt& attempt,
                            const PlanRequest& request);
 
