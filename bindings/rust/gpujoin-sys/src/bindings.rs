@@ -2266,9 +2266,9 @@ functions! {
     /// options   NULL = all automatic; copied.
     /// out       on success a new plan; destroy with gpujoin_plan_destroy. It refers to both relations
     ///           and may be executed any number of times.
-    /// Blocking: samples keys when the planner has a choice to make, at least 2^21 rows to make it for,
-    ///           and a join of more than 0.42 to 0.8 ms: one read of at most 2^24 of the smaller side's
-    ///           keys, and of all keys of both sides where one of the smaller side's comes very often.
+    /// Blocking: samples keys when the planner has a choice to make for 2^21 rows or more, of a join of
+    ///           more than 0.42 to 0.8 ms: one read of at most 2^24 of the smaller side's keys, and of
+    ///           all keys where one of these comes very often. Of shorter ones 2^16 of each may be read.
     /// Errors:   INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED, TYPE, ILLEGAL_PLAN, OUT_OF_MEMORY,
     ///           MEMORY_LIMIT, CANCELLED, NO_DEVICE (options.device CUDA on a CPU context), CUDA,
     ///           DEVICE_LOST, FORKED, BROKEN_PROMISE.
