@@ -43,7 +43,6 @@ class SmallJoin {
             const std::vector<CarriedOutput>& outputs, uint32_t most_repeats_seen)
       : queue_(queue),
         outputs_(outputs),
-        slots_(base::traffic::global_table_slots(build.rows)),
         most_rows_(std::max(build.rows, probe.rows)),
         args_(args_of(plan, build, probe, repeated)) {
     args_.most_repeats_seen = most_repeats_seen;
@@ -148,7 +147,7 @@ class SmallJoin {
   kernels::SmallTableAnswer by_one_block() {
     constexpr uint64_t kAllowedAnyway = 48 * 1024;
     auto const kernel = kernels::block_table_kernel<Key, kWidth>;
-    uint64_t const shared = slots_ * sizeof(uint64_t);
+    uint64_t const shared = (args_.mask + 1) * sizeof(uint64_t);
     if (shared > kAllowedAnyway) {
       base::allow_shared(queue_, kernel, "asking for the shared memory of a small join");
     }
@@ -224,7 +223,6 @@ class SmallJoin {
   static constexpr int kItems = kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide;
   base::Queue& queue_;
   const std::vector<CarriedOutput>& outputs_;
-  uint64_t slots_;
   uint32_t most_rows_;
   Args args_;
   Args turned_{};  // with the sides in each other's place, where they may be

@@ -5,6 +5,7 @@
 #include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 #include "src/plan/any_row.hpp"
+#include "src/plan/side_rule.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -103,9 +104,7 @@ class AttemptList {
     constexpr double kLikelyUnique = 0.9;
     constexpr double kRowsPerRepeatedKey = 1.5;
     constexpr int64_t kMostTimes = 8;  // as many rows
-    const bool is_plain = first_.plan.transfer == Transfer::kNone &&
-                          first_.plan.filter == Filter::kNone && !sample_.counted;
-    if (!is_plain || probe().rows / kMostTimes > build().rows) return;
+    if (!is_uncounted() || probe().rows / kMostTimes > build().rows) return;
     const auto request = building_on_other(request_, first_.plan.build_side);
     if (!request) return;
     JoinPlan plan = first_.plan;
@@ -124,9 +123,8 @@ class AttemptList {
     // Partitions are built on the side with fewer rows, but where it has nearly as many. H200,
     // where keys of both repeat: 1.4*10^6 x 8*10^5 rows built on the larger one 0.36 ms, on the
     // other 0.69; of 6*10^6 rows, skewed, and 8*10^5 1.1 and 0.59.
-    constexpr int64_t kAsMany = 4;
     Attempt& last = of_other.attempts_.back();
-    const bool has_more = probe().rows / kAsMany > build().rows && fits(next);
+    const bool has_more = !has_as_many(probe().rows, build().rows) && fits(next);
     if (has_more && partitions(last.plan.transform)) last = {next, last.after};
     of_other.after_scattered_in_order();
     of_other.attempts_.front().after = Finding::kKeysRepeat;
@@ -144,22 +142,17 @@ class AttemptList {
   }
 
   // Partitions of the other side, where it has not many more rows: more often than not its keys do
-  // not repeat. H200: 1.5*10^6 rows, skewed, and 2.7*10^6, built on the former 0.70 ms, on the
-  // latter 0.27; 1.4*10^6 and 1.9*10^6 0.44 and 0.25.
+  // not repeat, and what that is worth pays_to_glance() says.
   bool adds_partitions_of_other_side() {
-    constexpr int64_t kAsMany = 4;
-    const bool is_plain = first_.plan.transfer == Transfer::kNone &&
-                          first_.plan.filter == Filter::kNone && !sample_.counted;
-    if (!is_plain || are_few() || probe().rows / kAsMany > build().rows) return false;
+    if (!is_uncounted() || are_few() || !has_as_many(probe().rows, build().rows)) return false;
     const auto request = building_on_other(request_, first_.plan.build_side);
     if (!request) return false;
-    JoinPlan plan = first_.plan;
-    plan.build_side = build_side_of(*request);
-    plan = in_partitions(plan, request->kind, probe().rows, build().rows,
-                         joined_key_width(plan, *request), facts_);
+    Candidate table = first_;
+    table.plan.build_side = build_side_of(*request);
     SampleStatistics const sample =
         turned_round(sample_, static_cast<double>(build().rows), static_cast<double>(probe().rows));
-    const Candidate other = cost_of(plan, *request, sample, facts_);
+    const AttemptList of_other(table, *request, sample, facts_, limit_);
+    const Candidate other = of_other.cost(of_other.partitioned());
     if (!fits(other)) return false;
     add(Finding::kKeysRepeat, other);
     return true;
@@ -197,6 +190,11 @@ class AttemptList {
  private:
   bool fits(const Candidate& candidate) const {
     return limit_ == 0 || candidate.memory_bytes <= limit_;
+  }
+  // A table in place of which nobody knows more than it found.
+  bool is_uncounted() const {
+    return first_.plan.transfer == Transfer::kNone && first_.plan.filter == Filter::kNone &&
+           !sample_.counted;
   }
   bool may_hash() const { return build().rows <= int64_t{kernels::kMostHashedRows}; }
 

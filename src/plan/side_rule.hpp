@@ -16,6 +16,13 @@ struct SeenRepeats {
   uint32_t probe = 0;
 };
 
+// Whether a side has not many more rows than the one whose keys repeat: of more there are tables to
+// make that cost more than what repeated keys do.
+inline bool has_as_many(int64_t others, int64_t rows) {
+  constexpr int64_t kMostTimes = 4;
+  return others / kMostTimes <= rows;
+}
+
 // Of an inner join in one launch: how many of the first build rows may be seen to have a key that
 // comes twice among 32 rows side by side until the other side is built on, if its keys repeat less;
 // UINT32_MAX: any number.
