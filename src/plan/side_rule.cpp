@@ -35,8 +35,8 @@ uint32_t most_repeats_seen(const std::vector<Attempt>& attempts, const Attempt& 
 
 // H200, the smaller side's keys drawn from the larger one's, by Zipf 0.98, 1.5*10^6 x 2.7*10^6 rows
 // in partitions built on the smaller side 0.70 ms, on the larger one 0.27; by 0.79, 1.4*10^6 x
-// 1.9*10^6 0.44 and 0.23; evenly, 1.1*10^6 x 3.7*10^6 0.28 and 0.16, 2.4*10^6 x 2.9*10^6, in order at
-// large, 0.24 and 0.25.
+// 1.9*10^6 0.44 and 0.23; evenly, 1.1*10^6 x 3.7*10^6 0.28 and 0.16, 2.4*10^6 x 2.9*10^6, in order
+// at large, 0.24 and 0.25.
 bool pays_to_glance(const JoinPlan& plan, const PlanRequest& request) {
   constexpr int64_t kFewestRows = int64_t{1} << 16;  // a draw of each
   const auto [fewer, more] = std::minmax(request.left.rows, request.right.rows);

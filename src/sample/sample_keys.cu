@@ -10,6 +10,7 @@
 #include "src/plan/sample_findings.hpp"
 #include "src/plan/sample_rule.hpp"
 #include "src/sample/sample_keys.hpp"
+#include "src/sample/sampled_view.cuh"
 
 namespace gpujoin::sample {
 
@@ -61,11 +62,6 @@ struct Rule {
 
 // Two tiles' numbers, each plus one, share a word that has a value for more than two.
 static_assert(plan::kMostSampleTiles + 1 < 0xffff);
-
-template <typename Key>
-kernels::SampledColumn<Key> view_of(const columns::ColumnView& key, int64_t rows) {
-  return {static_cast<const Key*>(key.data), key.validity, key.validity_bit_offset, rows};
-}
 
 // Blocks of the scan that find room while the draw's blocks are on the device, whose registers are
 // a multiprocessor's. They have equal shares: one that came when the draw is done would end as much

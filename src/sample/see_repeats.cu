@@ -4,6 +4,7 @@
 #include "kernels/sample/see_repeats.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
+#include "src/sample/sampled_view.cuh"
 
 namespace gpujoin::sample {
 
@@ -12,15 +13,11 @@ plan::SeenRepeats see_repeats(base::Queue& queue, const columns::ColumnView& bui
                               int64_t probe_rows) {
   return base::with_key_type(build_key.width, [&](auto zero) -> plan::SeenRepeats {
     using Key = decltype(zero);
-    auto const view = [](const columns::ColumnView& key, int64_t rows) {
-      return kernels::SampledColumn<Key>{static_cast<const Key*>(key.data), key.validity,
-                                         key.validity_bit_offset, rows};
-    };
     base::ZeroedCounts zeroed(queue, sizeof(kernels::SeeState));
     unsigned long long* const answer = base::start_answer(queue);
     kernels::see_repeats_kernel<<<2 * kernels::kSeeBlocks, kernels::kSeeThreads, 0,
-                                  base::stream_of(queue)>>>(view(build_key, build_rows),
-                                                            view(probe_key, probe_rows),
+                                  base::stream_of(queue)>>>(view_of<Key>(build_key, build_rows),
+                                                            view_of<Key>(probe_key, probe_rows),
                                                             zeroed.as<kernels::SeeState>(), answer);
     base::check(cudaGetLastError(), "looking whether keys repeat");
     zeroed.all_launched();
