@@ -75,27 +75,41 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
   return min(gridDim.x, (join.build_rows - 1) / kSmallTableThreads + 1);
 }
 
-// A warp's rows side by side, of which all rows of unique keys are told apart.
+// How many of a warp's rows have a key that another one has, too. All lanes.
 template <typename Key>
-__device__ __forceinline__ void note_repeats(bool is_row, Key key, uint32_t* seen) {
+__device__ __forceinline__ uint32_t repeats_in_warp(bool is_row, Key key) {
   uint32_t const are_rows = __ballot_sync(0xffffffffU, is_row);
   uint32_t same = 0;
   if (is_row) same = __match_any_sync(are_rows, key);
-  uint32_t const repeated = __ballot_sync(0xffffffffU, __popc(same) > 1);
-  if (repeated != 0 && threadIdx.x % 32 == 0) atomicAdd(seen, __popc(repeated));
+  return __popc(__ballot_sync(0xffffffffU, __popc(same) > 1));
 }
-// Of both sides, of a join whose sides may change roles.
-template <bool kNulls, typename Key>
-__device__ __forceinline__ void note_repeats_of_both(const SmallTableJoin<Key>& join,
-                                                     bool is_build_row, Key build_key) {
-  if (join.most_repeats_seen == kAnyRepeats) return;
-  uint64_t const row = blockIdx.x * kSmallTableThreads + threadIdx.x;
-  bool const is_row =
-      row < join.output.probe_rows && (!kNulls || is_valid(join.probe_present, row));
-  Key const key = is_row ? join.output.probe_keys[row] : Key{0};
-  note_repeats(is_build_row, build_key, &join.state->repeats_seen[0]);
-  note_repeats(is_row, key, &join.state->repeats_seen[1]);
-}
+// Of the first keys of both sides, of a join whose sides may change roles. Warps tell the block,
+// and one thread the device: each warp by itself would queue up at one word of L2.
+template <typename Key>
+struct SeenRepeats {
+  static constexpr int kWarps = kSmallTableThreads / 32;
+  uint32_t of_warps[2][kWarps];
+
+  __device__ __forceinline__ void note(bool is_build_row, Key build_key, bool is_probe_row,
+                                       Key probe_key) {
+    uint32_t const build = repeats_in_warp(is_build_row, build_key);
+    uint32_t const probe = repeats_in_warp(is_probe_row, probe_key);
+    if (threadIdx.x % 32 != 0) return;
+    of_warps[0][threadIdx.x / 32] = build;
+    of_warps[1][threadIdx.x / 32] = probe;
+  }
+  // All threads, a barrier later.
+  __device__ __forceinline__ void add_to(SmallTableState* state) const {
+    static_assert(2 * kWarps == 32);
+    if (threadIdx.x >= 32) return;
+    uint32_t const side = threadIdx.x / kWarps;
+    uint32_t seen = of_warps[side][threadIdx.x % kWarps];
+#pragma unroll
+    for (int step = kWarps / 2; step > 0; step /= 2)
+      seen += __shfl_xor_sync(0xffffffffU, seen, step);
+    if (threadIdx.x % kWarps == 0 && seen != 0) atomicAdd(&state->repeats_seen[side], seen);
+  }
+};
 // Whether a build key has more further rows than one of the probe side, as those that were seen
 // show. Where keys of both repeat the side with fewer rows of a key makes shorter chains.
 template <typename Key>
@@ -103,8 +117,8 @@ __device__ __forceinline__ bool repeats_more(const SmallTableJoin<Key>& join,
                                              const volatile SmallTableState* state) {
   uint32_t const build = state->repeats_seen[0];
   if (build <= join.most_repeats_seen) return false;
-  auto const further_rows = [](uint32_t seen, uint32_t rows) {
-    uint32_t const looked_at = min(rows, gridDim.x * static_cast<uint32_t>(kSmallTableThreads));
+  auto const further_rows = [&](uint32_t seen, uint32_t rows) {
+    uint32_t const looked_at = min(rows, blocks_with_rows(join) * kSmallTableThreads);
     return static_cast<float>(seen) / static_cast<float>(looked_at) * static_cast<float>(rows);
   };
   return further_rows(build, join.build_rows) >
@@ -118,13 +132,20 @@ __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join)
   // Mostly the first 32 keys of a warp tell, before the others have come.
   uint64_t const first_row = blockIdx.x * kSmallTableThreads + threadIdx.x;
   TurnedRange<Key> first;
+  bool const may_turn = join.most_repeats_seen != kAnyRepeats;
   bool const is_row = is_build_row<kNulls>(join, first_row);
+  bool const is_probe_row = may_turn && first_row < join.output.probe_rows &&
+                            (!kNulls || is_valid(join.probe_present, first_row));
   Key const key = is_row ? join.build_keys[first_row] : Key{0};
+  Key const probe_key = is_probe_row ? join.output.probe_keys[first_row] : Key{0};
   if (is_row) first.add_key(key);
-  note_repeats_of_both<kNulls>(join, is_row, key);
+  __shared__ SeenRepeats<Key> repeats;
+  if (may_turn) repeats.note(is_row, key, is_probe_row, probe_key);
   first.add_lanes();
   bool is_scattered = small_direct_table(join, first).places == 0;
-  if (__syncthreads_or(static_cast<int>(is_scattered)) == 0) {
+  bool const are_scattered = __syncthreads_or(static_cast<int>(is_scattered)) != 0;
+  if (may_turn) repeats.add_to(join.state);
+  if (!are_scattered) {
     TurnedRange<Key> range;
     each_build_batch<kNulls>(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
       range.add_keys(keys, are_rows);
