@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/transform/key_steps.hpp"
+#include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
 
@@ -40,6 +41,18 @@ struct ExpectedKeys {
   Key span;
   Key between_steps;
   uint32_t* outside;
+};
+
+// A column that goes along with the keys that are kept.
+struct AlongColumn {
+  const void* from;  // [rows]
+  void* to;          // in the order of the kept keys
+  int32_t width;     // 4 or 8
+};
+struct AlongColumns {
+  AlongColumn each[kMovedColumns];
+  int32_t count;
+  uint64_t room;  // kept rows of which values are written
 };
 
 }  // namespace gpujoin::kernels

@@ -132,6 +132,7 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers, bool packs) {
   if (!nullable.empty() && are_taken(nullable, seen.as<uint32_t>())) {
     move_carried(seen.as<uint32_t>());
   }
+  prepared_.along.clear();
   carried_data_.clear();
   for (base::Buffer const& column : moved_.columns) carried_data_.push_back(column.data());
 }

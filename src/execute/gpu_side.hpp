@@ -106,9 +106,10 @@ class GpuSide final : public Side {
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
   // Leaves out rows of both sides that cannot match, for all attempts to come. False: the plan's
-  // filter is not for such keys, and all are there. expected: of the keys, or null.
+  // filter is not for such keys, and all are there. expected: of the keys, or null. build_within:
+  // the part of the build rows whose keys lie in the probe side's range; 0: nobody counted.
   static bool filter(const plan::JoinPlan& plan, const transform::ExpectedRanges* expected,
-                     GpuSide& build, GpuSide& probe);
+                     double build_within, GpuSide& build, GpuSide& probe);
   bool is_filtered() const { return is_filtered_; }
   // For a side that is joined more than once: each payload is moved now and kept (gather
   // transformed), and so are row numbers when pairs are to be written; the columns as they came are
@@ -210,6 +211,8 @@ class GpuSide final : public Side {
   const columns::DeviceColumn& carried_column(size_t place) const;
   const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;
+  // Payloads that a filter is to move along with the keys of about so many rows.
+  void move_along(double kept);
   materialize::Request request_untransformed(size_t output_column,
                                              columns::ResultColumn* target) const;
   size_t count_key_outputs() const;

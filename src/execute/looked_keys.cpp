@@ -80,6 +80,12 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
       takes_all ? all_keys(key_width) : and_some_beyond(probe, key_width)};
 }
 
+double build_within(const PlannedJoin& join, const plan::JoinPlan& plan) {
+  plan::SampleStatistics const& sample = join.choice.sample;
+  bool const is_counted = sample.counted && plan.build_side == plan::build_side_of(join.request);
+  return is_counted ? sample.build_within : 0;
+}
+
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {
   plan::SampleStatistics const& sample = join.choice.sample;
   bool const is_scanned = sample.counted && plan.build_side == plan::build_side_of(join.request);

@@ -18,6 +18,9 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
                                                          const plan::JoinPlan& plan,
                                                          int32_t key_width);
 
+// The part of the build rows whose keys lie in the probe side's range; 0: the look did not count.
+double build_within(const PlannedJoin& join, const plan::JoinPlan& plan);
+
 // Of all of them, where the look read all of a column that lies on the device. Not of keys in
 // order: whether one step leads from each to the next, where rows need not be placed, it does not
 // tell. A table of them spares a launch and a wait, but where its rows are placed by their tiles.

@@ -200,7 +200,8 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   if (plan.filter != plan::Filter::kNone && !build_side.is_filtered()) {
     clock.enter("filter");
     auto const expected = expected_ranges(join, plan, build_side.key_width());
-    if (!GpuSide::filter(plan, expected ? &*expected : nullptr, build_side, sides.probe())) {
+    if (!GpuSide::filter(plan, expected ? &*expected : nullptr, build_within(join, plan),
+                         build_side, sides.probe())) {
       return Finding::kKeysScattered;
     }
   }

@@ -21,7 +21,30 @@ using base::stream_of;
 struct Kept {
   base::Buffer keys;
   base::Buffer rows;
+  std::vector<base::Buffer> along;
 };
+
+// Room for the columns of the side that go along; none where there is not enough for all of them,
+// which are copied by row number then.
+std::vector<base::Buffer> allocate_along(base::Queue& queue, const PreparedKeys& side) {
+  std::vector<base::Buffer> along;
+  for (PreparedKeys::Along const& column : side.along) {
+    base::Buffer room = queue.device_pool->try_allocate(
+        Memory::kDevice, base::checked_bytes(side.along_room, static_cast<uint64_t>(column.width)));
+    if (!room) return {};
+    along.push_back(std::move(room));
+  }
+  return along;
+}
+
+kernels::AlongColumns along_of(const PreparedKeys& side, const std::vector<base::Buffer>& kept) {
+  kernels::AlongColumns columns{};
+  columns.room = side.along_room;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    columns.each[columns.count++] = {side.along[i].data, kept[i].data(), side.along[i].width};
+  }
+  return columns;
+}
 
 template <kernels::FilterMode kMode, typename Filter>
 Kept filter_side(base::Queue& queue, const Filter& filter,
@@ -32,11 +55,16 @@ Kept filter_side(base::Queue& queue, const Filter& filter,
   if (keeps) {
     kept.keys = queue.device_pool->allocate_rows<Key>(Memory::kDevice, side.rows, "kept keys");
     kept.rows = queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, side.rows, "kept rows");
+    kept.along = allocate_along(queue, side);
   }
-  kernels::filter_rows_kernel<Filter, kMode><<<base::grid_of(side.rows, kernels::kFilterTile),
-                                               kernels::kFilterThreads, 0, stream_of(queue)>>>(
+  auto kernel = kernels::filter_rows_kernel<Filter, kMode, false>;
+  if constexpr (kMode != kernels::FilterMode::kMarkOnce) {
+    if (!kept.along.empty()) kernel = kernels::filter_rows_kernel<Filter, kMode, true>;
+  }
+  kernel<<<base::grid_of(side.rows, kernels::kFilterTile), kernels::kFilterThreads, 0,
+           stream_of(queue)>>>(
       filter, expected, static_cast<const Key*>(side.keys), side.source_rows, side.present,
-      side.rows, kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
+      side.rows, along_of(side, kept.along), kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
   check(cudaGetLastError(), "leaving out rows without a match");
   return kept;
 }
@@ -48,6 +76,8 @@ void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
   side->present = {};
   side->keys_copy = std::move(kept.keys);
   side->source_rows_copy = std::move(kept.rows);
+  if (rows > side->along_room) return;
+  for (size_t i = 0; i < kept.along.size(); ++i) side->along[i].kept = std::move(kept.along[i]);
 }
 
 // As counted on the device.

@@ -207,6 +207,11 @@ PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
   prepared.width = column.width;
   prepared.data = column.data;
   if (keys.source_rows == nullptr || keys.rows == 0) return prepared;
+  for (PreparedKeys::Along const& along : keys.along) {
+    if (along.data != column.data || !along.kept) continue;
+    prepared.data = along.kept.data();
+    return prepared;
+  }
   prepared.copy = queue.device_pool->allocate(
       Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
       "prepared payload");

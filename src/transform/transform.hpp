@@ -48,6 +48,15 @@ struct PreparedKeys {
   base::Buffer present_copy;
   // uint32, of an assumed encoding: not 0 once they are encoded where a value lay outside.
   base::Buffer keys_outside;
+  // Columns that a filter is to move along with the keys that it keeps: once it has, prepare_values
+  // finds their values here. along_room: kept rows for which there is room; of more they are left.
+  struct Along {
+    const void* data = nullptr;  // [original rows], without NULLs
+    int32_t width = 0;           // 4 or 8
+    base::Buffer kept;           // [rows] values
+  };
+  std::vector<Along> along;
+  uint64_t along_room = 0;
 };
 
 // Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when

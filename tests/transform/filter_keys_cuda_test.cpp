@@ -532,5 +532,46 @@ TEST_F(FilterKeys, KeptRowsTellWhereTheirColumnsAre) {
   }
 }
 
+// Values that went along are there as those that are copied by row number, which they are where
+// more rows were kept than there was room for.
+TEST_F(FilterKeys, ColumnsGoAlongWithTheRowsThatAreKept) {
+  Keys const build_keys = series(0, 2, 60000, 4);
+  Keys const probe_keys = series(30000, 1, 200000, 4);
+  for (int32_t const width : {4, 8}) {
+    std::vector<uint32_t> kept;
+    for (uint64_t const missing : {0, 1, 20000}) {
+      SCOPED_TRACE(std::to_string(width) + " bytes, room for " + std::to_string(missing) +
+                   " fewer");
+      FilteredSide build(queue(), build_keys, 4, 0);
+      FilteredSide probe(queue(), probe_keys, 4, 0);
+      std::vector<HostColumn> payloads;
+      std::vector<columns::DeviceColumn> columns;
+      for (FilteredSide* const side : {&build, &probe}) {
+        uint64_t const room = kept.empty() ? side->prepared.rows : kept[side == &probe] - missing;
+        side->prepared.along_room = room;
+        for (int32_t const each : {width, 4}) {
+          payloads.push_back(random_column(side->prepared.rows, each, payloads.size()));
+          columns.push_back(place(queue(), payloads.back()));
+          side->prepared.along.push_back({columns.back().data, each, {}});
+        }
+      }
+      ASSERT_TRUE(transform::filter_by_bits(queue(), Filtered::kBoth, nullptr, &build.prepared,
+                                            &probe.prepared));
+      if (kept.empty()) kept = {build.prepared.rows, probe.prepared.rows};
+      for (size_t i = 0; i < columns.size(); ++i) {
+        PreparedKeys const& prepared = i < 2 ? build.prepared : probe.prepared;
+        ASSERT_NE(prepared.source_rows, nullptr);
+        EXPECT_EQ(static_cast<bool>(prepared.along[i % 2].kept), missing == 0);
+        transform::PreparedColumn const values =
+            transform::prepare_values(queue(), prepared, columns[i]);
+        EXPECT_EQ(static_cast<bool>(values.copy), missing != 0);
+        std::vector<unsigned char> const expected = bytes_of_rows(
+            payloads[i], download<uint32_t>(queue(), prepared.source_rows, prepared.rows));
+        EXPECT_TRUE(download<unsigned char>(queue(), values.data, expected.size()) == expected);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpujoin::tests
