@@ -96,6 +96,9 @@ constexpr uint32_t kCarriedLongRun = 256;
 // matches 1.15 ms, with 8192 places 1.22; of 2^27 rows with one match each the match takes 1.46 ms,
 // with 2048 places 1.49.
 constexpr uint32_t kCarriedChunk = 4096;
+// Of short outputs, of which half a chunk a block is left to be moved: no fewer than a warp writes
+// at once.
+constexpr uint32_t kLeastCarriedChunk = 512;
 constexpr int kCarriedBucketBits = 12;
 constexpr int kCarriedRankBits = 17;
 // Blocks of two sizes: small ones overlap better, large ones have shared memory for stages of more

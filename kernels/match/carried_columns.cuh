@@ -51,9 +51,9 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
   unsigned long long const units = join.unit_ends[join.partitions - 1];
   unsigned long long number = blockIdx.x;
   if (threadIdx.x == 0) {
-    CarriedPlaces::start(shared.places);
+    CarriedPlaces::start(join, shared.places);
     shared.is_full = false;
-    Match::start(shared);
+    Match::start(join, shared);
   }
   auto const find_unit = [&](CarriedUnit& unit) {
     find_carried_unit<Match::kUnitRows, Match::kWholeBuild, Match::kKeeps>(

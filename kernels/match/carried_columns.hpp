@@ -65,8 +65,8 @@ struct CarriedJoin : OfPartitions<KeyType> {
       left;
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x] first empty place of each block's last chunk
-  uint64_t
-      capacity;  // places, a multiple of kCarriedChunk; chunks beyond are counted and not written
+  uint32_t chunk;             // places that a block takes at a time
+  uint64_t capacity;  // places, a multiple of chunk; chunks beyond are counted and not written
   int32_t column_count;
   CarriedColumn columns[kCarriedColumns];
 };
@@ -78,7 +78,8 @@ struct RowsWithoutMatch : OfPartitions<KeyType> {
   bool have_keys;  // among the columns
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x]
-  uint64_t capacity;          // places for all rows of the side
+  uint32_t chunk;
+  uint64_t capacity;  // places for all rows of the side
   int32_t column_count;
   CarriedColumn columns[kMovedColumns + 1];
 };
@@ -117,7 +118,8 @@ struct TableJoin {
   uint8_t packed_bytes[kCarriedColumns];  // the first byte of each build column in its row
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x]
-  unsigned long long* found;  // of lookups, in the place of counters, tails and capacity
+  unsigned long long* found;  // of lookups, in the place of counters, tails, chunk and capacity
+  uint32_t chunk;
   uint64_t capacity;
   int32_t column_count;
   CarriedColumn columns[kCarriedColumns];

@@ -107,12 +107,12 @@ struct MatchByRank {
   __device__ static uint32_t first_row(const CarriedUnit&, uint32_t batch) {
     return 32 * kItems * batch;
   }
-  __device__ static void start(Shared& shared) {
+  __device__ static void start(const Join& join, Shared& shared) {
     shared.has_repeated = false;
-    if constexpr (kKeeps) {
-      CarriedPlaces::start(shared.places_of_build);
-      CarriedPlaces::start(shared.places_of_probe);
-      shared.alone_of_build = shared.alone_of_probe = 0;
+    if constexpr (kKeeps) shared.alone_of_build = shared.alone_of_probe = 0;
+    if constexpr (kKeeps && !kAmongPairs) {
+      CarriedPlaces::start(join.of_build, shared.places_of_build);
+      CarriedPlaces::start(join.of_probe, shared.places_of_probe);
     }
   }
 

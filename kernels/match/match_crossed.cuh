@@ -80,7 +80,7 @@ struct MatchCrossed {
                                           parts_of(shared.of_probe, kBatch) +
                                           parts_of(shared.keys, 32);
   }
-  __device__ static void start(Shared& shared) { shared.left_more = 0; }
+  __device__ static void start(const Join&, Shared& shared) { shared.left_more = 0; }
 
   // All threads; false: the partition is left to a join that deals. That hangs on all its build
   // rows, so that all its units are left: of two tables the other one is looked at, too.

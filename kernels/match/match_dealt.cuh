@@ -136,7 +136,7 @@ struct MatchDealt {
   __device__ static uint32_t first_row(const CarriedUnit& unit, uint32_t batch) {
     return 32 * (batch >> part_bits(unit));
   }
-  __device__ static void start(Shared&) {}
+  __device__ static void start(const Join&, Shared&) {}
 
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
@@ -226,7 +226,7 @@ struct MatchDealt {
                                                        CarriedRun<Key, kPlaces>& rows, Set set) {
 #pragma unroll 1
     for (uint32_t written = 0; written != count; written += rows.slot_count) {
-      rows.base = CarriedPlaces::take(join, shared.places, min(count - written, kCarriedChunk),
+      rows.base = CarriedPlaces::take(join, shared.places, min(count - written, join.chunk),
                                       &rows.slot_count);
       if (rows.base >= join.capacity) {
         shared.is_full = true;

@@ -60,7 +60,7 @@ struct MatchInRounds {
   __device__ static uint32_t first_row(const CarriedUnit&, uint32_t batch) {
     return 32 * kItems * batch;
   }
-  __device__ static void start(Shared&) {}
+  __device__ static void start(const Join&, Shared&) {}
 
   // All threads; false: the unit is left to a join that deals, and so is every other of its
   // partition.

@@ -49,6 +49,7 @@ struct PartsJoin {
   PartTarget probe_targets[kMostPartWords];
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x]
+  uint32_t chunk;             // places that a block takes at a time
   uint64_t capacity;          // places
   int32_t column_count;
   CarriedColumn columns[kCarriedColumns];
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(kPartThreads)
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const below = (1U << lane) - 1;
   if (threadIdx.x == 0) {
-    CarriedPlaces::start(places);
+    CarriedPlaces::start(join, places);
     units[0] = part_unit(join, blockIdx.x / table.blocks());
   }
   block_sync();

@@ -103,7 +103,7 @@ struct SetByBits : SetShape<uint32_t, kColumnWidth, Shape, kAmongPairs> {
     alignas(16) uint32_t bits[kWords];
   };
 
-  __device__ static void start(Shared&) {}
+  __device__ static void start(const CarriedJoin<uint32_t>&, Shared&) {}
 
   // All threads.
   __device__ static bool build(const CarriedJoin<uint32_t>& join, const CarriedUnit& unit,
@@ -158,7 +158,7 @@ struct SetByGroups : SetShape<KeyType, kColumnWidth, Shape, kAmongPairs> {
     CarriedGroups<Key> groups;
   };
 
-  __device__ static void start(Shared&) {}
+  __device__ static void start(const CarriedJoin<Key>&, Shared&) {}
 
   // All threads.
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,

@@ -62,7 +62,7 @@ struct MergeTiles {
   __device__ static uint32_t first_row(const CarriedUnit&, uint32_t batch) {
     return 32 * kItems * batch;
   }
-  __device__ static void start(Shared&) {}
+  __device__ static void start(const Join&, Shared&) {}
 
   // All threads. False: a side is not in order, as somebody saw.
   __device__ static bool build(const Join& join, const CarriedUnit& unit, Shared& shared) {

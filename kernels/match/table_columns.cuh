@@ -327,7 +327,7 @@ __global__ void __launch_bounds__(kThreadsOf<Finder>, kBlocksOf<Finder>)
       buffers[kThreadsOf<Finder> / 32];
   if (join.has_duplicates != nullptr && *join.has_duplicates != 0) return;
   if constexpr (requires { finder.start(); }) finder.start();
-  if (threadIdx.x == 0) CarriedPlaces::start(places);
+  if (threadIdx.x == 0) CarriedPlaces::start(join, places);
   block_sync();
   auto& buffer = buffers[threadIdx.x / 32];
   uint32_t start = 0;

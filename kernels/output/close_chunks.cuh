@@ -5,8 +5,7 @@
 //          many as blocks, and their order does not matter: where the holes are is told by the sums
 //          of their lengths in the order in which blocks left them, and where rows lie beyond the
 //          last one is told chunk by chunk
-// In       counters, and tails[counters.tails], of a join that writes chunks of kCarriedChunk
-//          places
+// In       counters, and tails[counters.tails], of a join that writes chunks of `chunk` places
 // Out      the answer: the counters, in page-locked host memory; columns valid from 0 to the number
 //          of rows
 // Needs    plan_moves: shared memory of a uint32_t for each tail there may be, and one; move_rows:
@@ -61,7 +60,8 @@ __device__ __forceinline__ void sum_chunk_parts(const ChunkParts& parts, uint32_
 
 __global__ void __launch_bounds__(kCloseThreads)
     plan_moves_kernel(const CarriedCounters* counters, const unsigned long long* tails,
-                      unsigned long long capacity, ChunkMoves moves, ChunkAnswer* answer) {
+                      uint32_t chunk_places, unsigned long long capacity, ChunkMoves moves,
+                      ChunkAnswer* answer) {
   extern __shared__ uint32_t filled[];  // rows of each chunk from that of the last row on
   await_last_kernel();
   CarriedCounters const found = *counters;
@@ -69,33 +69,33 @@ __global__ void __launch_bounds__(kCloseThreads)
     answer->content = found;
     give_answer(answer);
   }
-  constexpr unsigned long long kChunk = kCarriedChunk;
-  bool const closes = found.left == 0 && found.chunks <= capacity / kChunk && found.tails != 0;
+  unsigned long long const places = chunk_places;
+  bool const closes = found.left == 0 && found.chunks <= capacity / places && found.tails != 0;
   if (!closes) {
     if (threadIdx.x == 0) moves.holes.before[0] = *moves.holes.count = *moves.sources.count = 0;
     return;
   }
-  unsigned long long const rows = found.chunks * kChunk - found.holes;
-  unsigned long long const last = rows / kChunk;
-  auto const within = static_cast<uint32_t>(rows % kChunk);
+  unsigned long long const rows = found.chunks * places - found.holes;
+  unsigned long long const last = rows / places;
+  auto const within = static_cast<uint32_t>(rows % places);
   auto const beyond =
       static_cast<uint32_t>(found.chunks - last);  // the tails' holes: no more than they
-  for (uint32_t i = threadIdx.x; i < beyond; i += kCloseThreads) filled[i] = kCarriedChunk;
+  for (uint32_t i = threadIdx.x; i < beyond; i += kCloseThreads) filled[i] = chunk_places;
   __syncthreads();
   sum_chunk_parts(moves.holes, static_cast<uint32_t>(found.tails),
                   [&](uint32_t i, unsigned long long* place) {
                     unsigned long long const tail = tails[i];
-                    unsigned long long const chunk = tail / kChunk;
-                    auto const used = static_cast<uint32_t>(tail % kChunk);
+                    unsigned long long const chunk = tail / places;
+                    auto const used = static_cast<uint32_t>(tail % places);
                     *place = tail;
-                    if (chunk < last) return kCarriedChunk - used;
+                    if (chunk < last) return chunk_places - used;
                     filled[chunk - last] = used;
                     return chunk == last && used < within ? within - used : 0;
                   });
   __syncthreads();
   sum_chunk_parts(moves.sources, beyond, [&](uint32_t i, unsigned long long* place) {
     uint32_t const begin = i == 0 ? within : 0;
-    *place = (last + i) * kChunk + begin;
+    *place = (last + i) * places + begin;
     return filled[i] > begin ? filled[i] - begin : 0;
   });
 }

@@ -66,6 +66,7 @@ class ChunkedColumns {
   void go_on(Join* join) const {
     join->counters = counters_.as<kernels::CarriedCounters>();
     join->tails = tails_.as<unsigned long long>();
+    join->chunk = chunk_;
     join->capacity = room_;
     join->column_count = static_cast<int32_t>(outputs_.size());
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -80,12 +81,16 @@ class ChunkedColumns {
   bool collect();
   uint64_t rows() const { return done_.rows; }
   uint64_t room() const { return room_; }
+  // Places of which a block of a launch may leave all but one empty.
+  uint64_t chunk() const { return chunk_; }
   // The last launch left partitions to another, which goes on where it ended.
   bool any_left() const { return found_.left != 0; }
   // Hands the columns over.
   WrittenRows finish();
 
  private:
+  uint64_t row_width() const;
+  uint64_t whole_chunks(uint64_t rows) const;
   bool try_make_room(uint64_t rows);
   [[noreturn]] void fail(uint64_t rows) const;
   void start_counters();
@@ -96,6 +101,7 @@ class ChunkedColumns {
   uint64_t behind_;
   uint64_t most_rows_;
   uint64_t room_ = 0;
+  uint32_t chunk_ = kernels::kCarriedChunk;
   uint64_t blocks_ = 0;  // of the launches since start
   base::Buffer counters_;
   base::Buffer tails_;

@@ -10,7 +10,7 @@ KeptColumns::KeptColumns(base::Queue& queue, const CarriedSide& side, const Carr
     : side_(side), other_(other), kept_(kept), columns_(queue, *kept->outputs) {
   uint64_t const launches = uint64_t{blocks} + most_set_blocks(queue);
   columns_.expect(side.rows, launches);
-  needed_ = side.rows + launches * kernels::kCarriedChunk;
+  needed_ = side.rows + launches * columns_.chunk();
 }
 
 bool KeptColumns::has_room() const { return columns_.room() >= needed_; }

@@ -49,7 +49,7 @@ kernels::CarriedCounters close_chunks(base::Queue& queue, const Chunks& chunks,
   auto* const answer = reinterpret_cast<kernels::ChunkAnswer*>(base::start_answer(queue));
   base::launch_dependent(queue, plan, 1, kernels::kCloseThreads, shared,
                          "looking for the holes of chunks", chunks.counters, chunks.tails,
-                         chunks.capacity, moves, answer);
+                         chunks.chunk, chunks.capacity, moves, answer);
   move<<<blocks, kernels::kStreamThreads, 0, stream_of(queue)>>>(moves, moved);
   cudaError_t const launched = cudaGetLastError();
   // Also after an error: the next join's answer comes to the same place.

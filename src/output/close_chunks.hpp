@@ -15,7 +15,8 @@ struct Chunks {
   const kernels::CarriedCounters* counters;
   const unsigned long long* tails;  // [counters->tails] first empty place of each, in any order
   uint32_t most_tails;
-  uint64_t capacity;  // places of the columns
+  uint32_t chunk;     // places of each
+  uint64_t capacity;  // of the columns
 };
 
 // The columns as kernels see them. Throws INTERNAL when there are more than a launch fills.

@@ -29,6 +29,9 @@ struct Launches {
   unsigned blocks = 2;
   uint64_t room = uint64_t{1} << 22;  // rows
   uint64_t seed = 1;
+  uint32_t chunk() const {
+    return seed % 2 == 0 ? kernels::kCarriedChunk : kernels::kLeastCarriedChunk;
+  }
 };
 
 using RowPairs = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -90,8 +93,8 @@ Joined expect_joined(const Sides& sides, const Launches& launches) {
         count(i, build.offsets[i + 1] - build.offsets[i], probe.offsets[i + 1] - probe.offsets[i]);
     unit_ends[i] = units;
   }
-  uint64_t const capacity = (launches.room + kernels::kCarriedChunk - 1) / kernels::kCarriedChunk *
-                            kernels::kCarriedChunk;
+  uint64_t const chunk = launches.chunk();
+  uint64_t const capacity = (launches.room + chunk - 1) / chunk * chunk;
   Output<Value> build_numbers(capacity);
   Output<Value> probe_numbers(capacity);
   Output<Key> keys(capacity);
@@ -113,6 +116,7 @@ Joined expect_joined(const Sides& sides, const Launches& launches) {
   join.left = left.data();
   join.counters = &counters;
   join.tails = tails.data();
+  join.chunk = launches.chunk();
   join.capacity = capacity;
   auto const stage = static_cast<uint32_t>((sizeof(typename Match::Shared) + 15) / 16 * 16);
   uint32_t const behind = stage + kernels::stage_bytes(sizeof(Value));
@@ -129,10 +133,10 @@ Joined expect_joined(const Sides& sides, const Launches& launches) {
   }
 
   Joined joined;
-  joined.rows = counters.chunks * kernels::kCarriedChunk - counters.holes + counters.missed;
+  joined.rows = counters.chunks * chunk - counters.holes + counters.missed;
   joined.left = static_cast<uint32_t>(
       std::count_if(left.begin(), left.end(), [](uint8_t each) { return each != 0; }));
-  joined.has_room = counters.missed == 0 && counters.chunks * kernels::kCarriedChunk <= capacity;
+  joined.has_room = counters.missed == 0 && counters.chunks * chunk <= capacity;
   std::multimap<uint64_t, uint64_t> rows_of_key;
   for (size_t i = 0; i < build.rows.size(); ++i) rows_of_key.emplace(build.rows[i], i);
   RowPairs expected;
@@ -143,9 +147,9 @@ Joined expect_joined(const Sides& sides, const Launches& launches) {
   }
   EXPECT_EQ(joined.rows, expected.size());
   if (!joined.has_room || joined.rows != expected.size()) return joined;
-  std::vector<bool> is_hole(counters.chunks * kernels::kCarriedChunk, false);
+  std::vector<bool> is_hole(counters.chunks * chunk, false);
   for (uint64_t tail = 0; tail < counters.tails; ++tail) {
-    uint64_t const end = (tails[tail] / kernels::kCarriedChunk + 1) * kernels::kCarriedChunk;
+    uint64_t const end = (tails[tail] / chunk + 1) * chunk;
     for (uint64_t place = tails[tail]; place < end; ++place) is_hole[place] = true;
   }
   RowPairs found;

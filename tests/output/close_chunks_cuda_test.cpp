@@ -65,7 +65,7 @@ void expect_closed(base::Queue& queue, const Case& chunks) {
   kernels::CarriedCounters const told =
       output::close_chunks(queue,
                            {device_counters.as<kernels::CarriedCounters>(),
-                            device_tails.as<unsigned long long>(), chunks.most_tails, room},
+                            device_tails.as<unsigned long long>(), chunks.most_tails, kChunk, room},
                            columns.columns());
   EXPECT_EQ(told.chunks, counters.chunks);
   EXPECT_EQ(told.tails, counters.tails);
