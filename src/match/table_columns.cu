@@ -226,13 +226,15 @@ kernels::FindPlaces<Key> find_places(const transform::KeyPlaces& range, bool is_
 // Rows that lie in the order of their places stay where they are.
 template <typename Key>
 TablePointer unplaced_table(base::Queue& queue, const transform::KeyPlaces& range,
-                            const Columns& columns, bool near) {
+                            const Columns& columns, const plan::JoinPlan& plan) {
+  bool const near = plan.neighbours != PlacesOfNeighbours::kAnywhere;
   auto made = std::make_unique<TableOf<kernels::FindPlaces<Key>, kernels::NoRow>>();
   uint64_t width = 0;
   for (TableColumn const& column : columns) width += static_cast<uint64_t>(column.width);
   made->sources = sources_of(columns);
   made->has_duplicates = duplicates_flag(queue);
   made->asked_bytes = range.places * width;
+  made->asks_near = plan.asks_near;
   made->finder = find_places<Key>(range, true, nullptr, slices_of(made->asked_bytes, near), near);
   return made;
 }
@@ -287,8 +289,9 @@ void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
 
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, Places places, bool near,
+                         const TableSide& build, Places places, const plan::JoinPlan& plan,
                          RowsOfKey key_rows = RowsOfKey::kOnlyOne) {
+  bool const near = plan.neighbours != PlacesOfNeighbours::kAnywhere;
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
   // The flag, and behind it the bits: one call clears them.
@@ -299,6 +302,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   auto* const flag = made->has_duplicates.template as<uint32_t>();
   made->any_row = key_rows != RowsOfKey::kOnlyOne;
   made->asked_bytes = places.bytes();
+  made->asks_near = plan.asks_near;
   bool const may_be_full = range.places == build.rows;
   made->finder = find_places<Key>(range, may_be_full && !made->any_row, flag + kFlagWords,
                                   slices_of(places.bytes(), near), near);
@@ -317,22 +321,21 @@ template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, const Columns& columns, const plan::JoinPlan& plan,
                          RowsOfKey key_rows) {
-  bool const near = plan.neighbours != PlacesOfNeighbours::kAnywhere;
   // Side by side the columns of a row are one access at random.
   if (range.in_order && (plan.rows_stay || columns.size() <= 1)) {
-    return unplaced_table<Key>(queue, range, columns, near);
+    return unplaced_table<Key>(queue, range, columns, plan);
   }
   Places places(*queue.device_pool, range.places, build.rows, columns);
   switch (places.placed.row_width) {
     case 0:
-      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), near,
+      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), plan,
                                               key_rows);
     case 4:
-      return place_table<Key, uint32_t>(queue, range, build, std::move(places), near);
+      return place_table<Key, uint32_t>(queue, range, build, std::move(places), plan);
     case 8:
-      return place_table<Key, uint2>(queue, range, build, std::move(places), near);
+      return place_table<Key, uint2>(queue, range, build, std::move(places), plan);
     default:
-      return place_table<Key, uint4>(queue, range, build, std::move(places), near);
+      return place_table<Key, uint4>(queue, range, build, std::move(places), plan);
   }
 }
 

@@ -122,13 +122,18 @@ double window_bytes(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   return bytes_apart(plan, shape, places, shape.sample.probe_neighbour_bits);
 }
 
-// Reads of such places, where a multiprocessor's own cache holds those that it asks for at a time.
+// Whether a multiprocessor's own cache holds those that it asks for at a time.
+bool fits_first_cache(double window) {
+  constexpr double kFirstCacheBytes = 128 << 10;
+  return window <= kFirstCacheBytes;
+}
+
+// Reads of such places.
 // H200, 2*10^5 x 1.5*10^8 rows with four columns of 8 bytes, shuffled in blocks whose places are 50
 // and 400 KB: 1.76 and 3.88 ms; in no order, 7 MB, 4.4.
 double reads_by_window(double window, double reads) {
   constexpr double kFirstCacheReads = 0.15;
-  constexpr double kFirstCacheBytes = 128 << 10;
-  return window <= kFirstCacheBytes ? kFirstCacheReads * reads : reads;
+  return fits_first_cache(window) ? kFirstCacheReads * reads : reads;
 }
 
 // Of the window, what there is of it in L2.
@@ -315,7 +320,7 @@ Cost unplaced_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
 void set_neighbours(const PlanRequest& request, const SampleStatistics& sample,
                     const base::DeviceFacts& facts, JoinPlan* plan) {
   plan->neighbours = PlacesOfNeighbours::kAnywhere;
-  plan->rows_stay = false;
+  plan->rows_stay = plan->asks_near = false;
   if (plan->match != Match::kDirectTable || !sample.sampled) return;
   const JoinShape shape = shape_of(*plan, request, sample);
   const uint64_t places = direct_places(shape);
@@ -323,6 +328,7 @@ void set_neighbours(const PlanRequest& request, const SampleStatistics& sample,
   plan->neighbours = slices_of_tile(*plan, shape, places, facts) <= kernels::kMostNearVisits
                          ? PlacesOfNeighbours::kInFewSlices
                          : PlacesOfNeighbours::kNear;
+  plan->asks_near = fits_first_cache(window_bytes(*plan, shape, places));
   const bool may_stay = shape.sample.build_in_order && places <= shape.build_rows;
   plan->rows_stay = lies_in_order(*plan, shape, places) ||
                     (may_stay && unplaced_columns(*plan, shape, places, facts).seconds <

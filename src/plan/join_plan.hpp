@@ -117,7 +117,9 @@ struct JoinPlan {
   int32_t page_pairs = 0;  // of kThreadPages and kBlockChunks; 0 = the library decides
   int64_t probe_chunk_rows = 0;  // of kProbeChunks; 0 = the library decides
   PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
-  bool rows_stay = false;     // of kDirectTable: build rows that lie at their places are read there
+  bool rows_stay = false;  // of kDirectTable: build rows that lie at their places are read there
+  bool asks_near =
+      false;  // of kDirectTable: neighbours ask few places, which first-level caches hold
   int64_t expected_rows = 0;  // the first output capacity; wrong is slower, never incorrect
   int64_t expected_hot_rows =
       0;  // of them, those of build keys with many rows (hot_draws of sample_rule.hpp)

@@ -710,6 +710,19 @@ TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
   EXPECT_EQ(plan_of(request, far).neighbours, PlacesOfNeighbours::kAnywhere);
 }
 
+// Of 65536 neighbours of 10^8 probe rows as many places as a first-level cache holds, and more.
+TEST(ChoosePlan, NeighboursAskForFewPlaces) {
+  const PlanRequest request = request_of(1'000'000, 100'000'000, 2);
+  SampleStatistics sample = dense_sample(1'000'000, 100'000'000);
+  sample.next_bits = sample.neighbour_bits = 16;
+  for (const auto& [bits, few] : {std::pair(10, true), {14, true}, {15, false}, {20, false}}) {
+    sample.probe_neighbour_bits = bits;
+    const JoinPlan plan = plan_of(request, sample);
+    EXPECT_EQ(algorithm_name(plan), "DIRECT-CARRIED") << bits;
+    EXPECT_EQ(plan.asks_near, few) << bits;
+  }
+}
+
 // H200, 10^6 rows at their places, with two columns: rows in no order that ask for them take 1.95
 // ms where they stay and 1.24 of a table. In order, or few, they find them where they are.
 TEST(ChoosePlan, RowsAtTheirPlacesAreMovedWhereManyAskInNoOrder) {
