@@ -1,4 +1,5 @@
-// see_repeats.cuh: whether keys of either side repeat, as rows drawn from all of it show
+// see_repeats.cuh: whether keys of either side repeat, and both lie in their order, as rows drawn
+// from all of them show
 //
 // Source   ours
 // In       keys of both sides, of kSeeThreads rows each at least
@@ -10,6 +11,7 @@
 //
 // A block draws no row twice, so that of unique keys no two are equal. Of 2^16 rows of a side each
 // meets the others of its block: 2^25 pairs, of which one in as many as there are keys is equal.
+// Rows of a block go up by its threads, and so do the keys of a side in order. NULLs have none.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include "kernels/last_block.cuh"
 #include "kernels/sample/sampled_column.cuh"
 #include "kernels/sample/seen_repeats.hpp"
+#include "kernels/transform/key_range.hpp"
 #include "kernels/transform/mix_key.cuh"
 
 namespace gpujoin::kernels {
@@ -41,6 +44,8 @@ __global__ void __launch_bounds__(kSeeThreads)
   keys[thread] = key;
   for (uint32_t i = thread; i < kSlots; i += kSeeThreads) slots[i] = kFree;
   __syncthreads();
+  bool const descends =
+      column.validity != nullptr || (thread != 0 && is_before(key, keys[thread - 1]));
   bool repeats = false;
   if (has_key) {
     uint32_t slot = static_cast<uint32_t>(mix_key(key)) % kSlots;
@@ -55,11 +60,14 @@ __global__ void __launch_bounds__(kSeeThreads)
     }
   }
   int const count = __syncthreads_count(static_cast<int>(repeats));
+  bool const any_descends = __syncthreads_or(static_cast<int>(descends)) != 0;
   if (thread != 0) return;
   if (count != 0) atomicAdd(&state->repeats[side], static_cast<uint32_t>(count));
+  if (any_descends) state->descends = 1;
   if (!comes_last(&state->finished)) return;
   volatile SeeState* const all = state;
-  RepeatsAnswer const seen = RepeatsAnswer::of(all->repeats[0], all->repeats[1]);
+  RepeatsAnswer const seen =
+      RepeatsAnswer::of(all->repeats[0], all->repeats[1], all->descends == 0);
   *state = {};
   __threadfence_system();
   *static_cast<volatile unsigned long long*>(answer) = seen.word;

@@ -2,7 +2,9 @@
 
 #include "src/base/without_cuda.hpp"
 #include "src/execute/row_picker.hpp"
+#include "src/plan/attempts.hpp"
 #include "src/plan/join_shape.hpp"
+#include "src/plan/named_techniques.hpp"
 
 namespace gpujoin::execute {
 
@@ -26,7 +28,19 @@ void glance(base::Queue& queue, uint64_t limit, bool is_explained, PlannedJoin* 
     return is_device(relation.columns[static_cast<size_t>(key)].memory);
   };
   if (!is_there(build, build_key) || !is_there(probe, probe_key)) return;
-  if (!plan::repeats_less(see_repeats_on_gpu(queue, build, build_key, probe, probe_key))) return;
+  plan::SeenRepeats const seen = see_repeats_on_gpu(queue, build, build_key, probe, probe_key);
+  if (seen.in_order && !plan::names_how(join.request.options)) {
+    bool const are_unique = seen.build == 0 && seen.probe == 0;
+    auto const merge = plan::merge_of_order(join.choice.attempts.front(), are_unique, join.request,
+                                            join.context->facts);
+    if (merge && (limit == 0 || merge->memory_bytes <= limit)) {
+      join.choice = plan::choose_plan_unseen(join.request, join.context->facts, limit, true);
+      join.take(*merge);
+      join.choice.reason = "both sides are seen in the order of their keys: " + join.choice.reason;
+      return;
+    }
+  }
+  if (!plan::repeats_less(seen)) return;
   auto const other = plan::building_on_other(join.request, plan.build_side);
   join.choice = plan::choose_plan_unseen(*other, join.context->facts, limit, is_explained);
   join.choice.reason =

@@ -24,18 +24,25 @@ Finding scan_keys(base::Queue& queue, const PlannedJoin& join, const plan::Attem
   transform::KeyTraits const traits =
       transform::key_traits(queue, rows.keys, build.key_width(), rows.rows, other.keys, other.rows);
   *seen = {rows.keys, rows.rows, traits.range};
-  // In the order of the sides some of the places are asked at a time.
-  if (traits.in_order) plan->neighbours = plan::PlacesOfNeighbours::kNear;
-  if (traits.repeat && !plan::takes_any_row(*plan, join.request)) return Finding::kKeysRepeat;
-  uint64_t const places = transform::places_of(traits.range, build.key_width()).places;
-  bool const is_direct = places != 0 && places <= base::traffic::most_direct_places(rows.rows);
-  if (is_direct || !traits.in_order) return Finding::kJoined;
-  auto const follows = [&](Finding found) {
-    return plan::next_attempt(join.choice.attempts, attempt, found) != nullptr;
-  };
-  bool const both_unique = !traits.probe_repeat && follows(Finding::kUniqueInOrder);
-  Finding const found = both_unique ? Finding::kUniqueInOrder : Finding::kKeysInOrder;
-  return follows(found) ? found : Finding::kJoined;
+  // In the order of the sides some of the places are asked at a time, and rows that lie at their
+  // places need not be placed.
+  if (traits.in_order) {
+    plan->neighbours = plan::PlacesOfNeighbours::kNear;
+    plan->rows_stay = true;
+  }
+  bool const repeat = traits.repeat && !plan::takes_any_row(*plan, join.request);
+  transform::KeyPlaces const places =
+      transform::places_of(traits.range, build.key_width(), rows.rows);
+  bool const lie_at_places = places.in_order && !repeat;
+  if (traits.in_order && !lie_at_places) {
+    auto const follows = [&](Finding found) {
+      return plan::next_attempt(join.choice.attempts, attempt, found) != nullptr;
+    };
+    bool const are_unique = !repeat && !traits.probe_repeat;
+    if (are_unique && follows(Finding::kUniqueInOrder)) return Finding::kUniqueInOrder;
+    if (follows(Finding::kKeysInOrder)) return Finding::kKeysInOrder;
+  }
+  return repeat ? Finding::kKeysRepeat : Finding::kJoined;
 }
 
 }  // namespace gpujoin::execute

@@ -25,6 +25,20 @@ constexpr int64_t kNotManyRows = int64_t{1} << 21;
 // 0.28 and 0.23, 1.7*10^6 x 4.9*10^6 0.25 and 0.30, 2.7*10^6 x 2.8*10^6 0.12 and 0.24.
 constexpr int64_t kFewestMerged = int64_t{3} << 19;
 
+// Whether sides in order may be merged. Whoever named a table gets what comes of it.
+bool may_merge(const PlanRequest& request) {
+  return !names_table(request) && !request.in_order && !columns::comes_alone(request.kind) &&
+         std::min(request.left.rows, request.right.rows) >= kFewestMerged;
+}
+
+Candidate merge_cost(const JoinPlan& table, const PlanRequest& request, SampleStatistics sample,
+                     const base::DeviceFacts& facts) {
+  JoinPlan plan = table;
+  plan.match = Match::kMergeTiles;
+  sample.lies_in_order = true;
+  return cost_of(plan, request, sample, facts);
+}
+
 // Whether no keys end the attempt: nothing follows the last one.
 bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
   const bool may_collide = plan.keys == Keys::kHashed && plan.gather == Gather::kCarried;
@@ -75,25 +89,18 @@ class AttemptList {
   }
 
   // The same of sides that both lie in order, where merging them takes less than what follows then.
-  // Whoever named a table gets what comes of it.
   void after_scattered_in_order() {
-    const bool is_free =
-        !names_table(request_) && !request_.in_order && !columns::comes_alone(request_.kind);
-    const bool are_many = std::min(request_.left.rows, request_.right.rows) >= kFewestMerged;
-    if (!scans_order(first_.plan, sample_) || !is_free || !are_many) return;
+    if (!scans_order(first_.plan, sample_) || !may_merge(request_)) return;
     if (attempts_.back().after != Finding::kKeysScattered) return;
-    JoinPlan plan = first_.plan;
-    plan.match = Match::kMergeTiles;
-    SampleStatistics in_order = sample_;
-    in_order.lies_in_order = true;
-    const Candidate merge = cost_of(plan, request_, in_order, facts_);
+    const Candidate merge = merge_cost(first_.plan, request_, sample_, facts_);
     if (!fits(merge) || merge.seconds >= attempts_.back().seconds) return;
     add(Finding::kKeysInOrder, merge);
     // Of unique keys either side may be searched: fewer rows look for theirs in the larger one.
     const auto larger = building_on_other(request_, first_.plan.build_side);
     if (!larger || probe().rows <= build().rows) return;
+    JoinPlan plan = first_.plan;
     plan.build_side = build_side_of(*larger);
-    const Candidate in_larger = cost_of(plan, *larger, in_order, facts_);
+    const Candidate in_larger = merge_cost(plan, *larger, sample_, facts_);
     if (fits(in_larger)) add(Finding::kUniqueInOrder, in_larger);
   }
 
@@ -298,6 +305,26 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
   return list.take();
 }
 
+std::optional<Candidate> merge_of_order(const Candidate& planned, bool are_unique,
+                                        const PlanRequest& request,
+                                        const base::DeviceFacts& facts) {
+  if (!may_merge(request)) return std::nullopt;
+  JoinPlan plan = planned.plan;
+  plan.transform = Transform::kNone;
+  plan.skew = Skew::kNone;
+  plan.radix_bits = plan.passes = 0;
+  plan.output = Output::kBlockChunks;
+  plan.gather = Gather::kCarried;
+  PlanRequest of_side = request;
+  if (are_unique) {
+    if (auto other = building_on_other(request, plan.build_side)) of_side = *other;
+    plan.build_side = build_side_of(of_side);
+  }
+  const Candidate merge = merge_cost(plan, of_side, SampleStatistics(), facts);
+  if (merge.seconds >= planned.seconds) return std::nullopt;
+  return merge;
+}
+
 bool scans_keys(const JoinPlan& plan, const SampleStatistics& sample) {
   return plan.match == Match::kDirectTable && plan.transform == Transform::kNone &&
          plan.filter == Filter::kNone && !sample.sampled;
@@ -341,9 +368,9 @@ const char* to_text(Finding finding) {
     case Finding::kKeysRepeat:
       return "build keys repeat";
     case Finding::kKeysInOrder:
-      return "keys are too far apart, and both sides lie in their order";
+      return "both sides lie in the order of their keys";
     case Finding::kUniqueInOrder:
-      return "keys are too far apart and unique, and both sides lie in their order";
+      return "both sides lie in the order of their keys, which are unique";
     case Finding::kKeysUnordered:
       return "a side does not lie in the order of its keys";
     case Finding::kKeysOutside:

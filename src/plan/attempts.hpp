@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/plan/choose_plan.hpp"
@@ -27,6 +28,12 @@ bool is_one_launch(const JoinPlan& plan, const PlanRequest& request);
 std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candidate>& candidates,
                                  const PlanRequest& request, const SampleStatistics& sample,
                                  const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
+
+// The merge of sides that seem to lie in order, where it is predicted to take less than the plan
+// and nobody wants them joined otherwise. are_unique: then either side may be searched. A row out
+// of order ends it, as any merge.
+std::optional<Candidate> merge_of_order(const Candidate& planned, bool are_unique,
+                                        const PlanRequest& request, const base::DeviceFacts& facts);
 
 // Whether the build keys are scanned before the plan's table of addresses is made, which no look
 // chose.

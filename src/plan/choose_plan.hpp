@@ -160,7 +160,7 @@ enum class Finding {
   kJoined,         // nothing: the join is done
   kKeysScattered,  // keys are too far apart for the places or the bits that the plan gives them
   kKeysRepeat,     // a build key occurs twice, for which the plan's table has no place
-  kKeysInOrder,    // kKeysScattered, and both sides seem to lie in the order of their keys
+  kKeysInOrder,    // both sides seem to lie in the order of their keys, not each at its place
   kUniqueInOrder,  // the same, and no key of either side seems to repeat
   kKeysUnordered,  // a side does not lie in the order of its keys
   kKeysOutside,    // a key lies outside of the range by which codes were made

@@ -1,5 +1,5 @@
 // side_rule.hpp: where keys of the smaller side are seen to repeat, those of the larger one are
-// more likely unique, and it is built on.
+// more likely unique, and it is built on. Sides that are seen in order are merged.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace gpujoin::plan {
 struct SeenRepeats {
   uint32_t build = 0;
   uint32_t probe = 0;
+  bool in_order = false;  // keys of neither side go down, from a row drawn to those behind it
 };
 
 // Whether a side has not many more rows than the one whose keys repeat: of more there are tables to

@@ -22,7 +22,7 @@ plan::SeenRepeats see_repeats(base::Queue& queue, const columns::ColumnView& bui
     base::check(cudaGetLastError(), "looking whether keys repeat");
     zeroed.all_launched();
     kernels::RepeatsAnswer const told = {base::await_answer(queue)};
-    return {told.build(), told.probe()};
+    return {told.build(), told.probe(), told.in_order()};
   });
 }
 

@@ -65,11 +65,11 @@ TEST(ScanKeys, LeadToAnotherJoin) {
   constexpr size_t kFewer = 1'600'000;
   Shape const shapes[] = {
       {"both in order, foreign keys", kFewer, kMany, kFewer, kFewer, true, "match=merge_tiles",
-       "both sides lie in their order"},
+       "both sides lie in the order of their keys"},
       {"both in order, unique", kMany, kFewer, kMany, kFewer, true, "build=left",
-       "both sides lie in their order"},
+       "both sides lie in the order of their keys"},
       {"both in order, all repeated", kFewer, kMany, kFewer / 2, kFewer / 2, true,
-       "match=co_partitions", "build keys repeat"},
+       "match=merge_tiles", "both sides lie in the order of their keys"},
       {"in no order, the smaller side repeats", kMany, kFewer, kMany, kFewer / 3, false, "",
        "build keys repeat"},
       {"in no order, foreign keys", kFewer, kMany, kFewer, kFewer, false, "",

@@ -336,5 +336,40 @@ TEST(Attempts, LeaveNoKeysUnjoined) {
   EXPECT_GT(seen, 200);
 }
 
+// In the place of partitions, which a glance saw to be of sides in order.
+TEST(Attempts, OfSidesSeenInOrderAMergeThatTakesLess) {
+  const PlanRequest request = request_of(9'000'000, 7'000'000, 3);
+  const PlanChoice choice = choose_plan(request, {}, h200(), 0);
+  const auto planned = std::find_if(
+      choice.candidates.begin(), choice.candidates.end(), [](const Candidate& candidate) {
+        return candidate.plan.transform == Transform::kRadixUnordered &&
+               candidate.plan.gather == Gather::kCarried;
+      });
+  ASSERT_NE(planned, choice.candidates.end());
+  ASSERT_EQ(planned->plan.build_side, Side::kRight);
+  const auto repeated = merge_of_order(*planned, false, request, h200());
+  ASSERT_TRUE(repeated.has_value());
+  EXPECT_EQ(repeated->plan.match, Match::kMergeTiles);
+  EXPECT_EQ(repeated->plan.transform, Transform::kNone);
+  EXPECT_EQ(repeated->plan.radix_bits, 0);
+  EXPECT_EQ(repeated->plan.build_side, Side::kRight);
+  EXPECT_LT(repeated->seconds, planned->seconds);
+  const auto unique = merge_of_order(*planned, true, request, h200());
+  ASSERT_TRUE(unique.has_value());
+  EXPECT_EQ(unique->plan.build_side, Side::kLeft);
+  const auto attempts = attempts_of(*unique, choice.candidates, request, {}, h200(), 0);
+  const Attempt* const next = next_attempt(attempts, attempts.front(), Finding::kKeysUnordered);
+  ASSERT_NE(next, nullptr);
+  EXPECT_TRUE(partitions(next->plan.transform));
+
+  EXPECT_FALSE(merge_of_order(*planned, true, request_of(1'000'000, 900'000, 3), h200()));
+  PlanRequest named = request;
+  named.in_order = true;
+  EXPECT_FALSE(merge_of_order(*planned, true, named, h200()));
+  Candidate faster = *planned;
+  faster.seconds = repeated->seconds / 2;
+  EXPECT_FALSE(merge_of_order(faster, false, request, h200()));
+}
+
 }  // namespace
 }  // namespace gpujoin::plan
