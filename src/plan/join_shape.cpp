@@ -8,6 +8,7 @@
 #include "kernels/limits.hpp"
 #include "src/base/traffic.hpp"
 #include "src/plan/any_row.hpp"
+#include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
 namespace {
@@ -17,7 +18,18 @@ constexpr int32_t kRowIdWidth = static_cast<int32_t>(base::traffic::kRowIdBytes)
 // Standard errors that an estimate is hardly ever off by.
 constexpr double kSureErrors = 3;
 
-uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(std::max(value, 0.0))); }
+// Rows of the probe side for each place that its keys may have, as far as draws and the bits that
+// vary tell: of more than one some keys repeat, whatever few of them were met. 1: of no more, or
+// nobody counted.
+double drawn_rows_of_place(const SampleStatistics& sample, double probe_rows) {
+  constexpr double kSurelyMore = 1.02;  // bounds of draws lie within those of the keys
+  const KeyRange& range = sample.probe_range;
+  if (!sample.counted || range.low > range.high) return 1;
+  const double places =
+      static_cast<double>(steps_between(range.low, range.high, sample.varying_key_bits)) + 1;
+  const double rows = probe_rows * sample.probe_keyed / places;
+  return rows > kSurelyMore ? rows : 1;
+}
 
 }  // namespace
 
@@ -33,9 +45,11 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
   const double pairs = probe_rows * sample.match_ratio * sample.rows_per_match;
   // As many pairs as rows, within the error, are a match for each.
   const bool one_each = pairs <= build_rows * (1 + kSureErrors * sample.rows_error);
-  const double matching = one_each ? std::min(pairs, build_rows) : build_rows;
+  const double rows_of_place = drawn_rows_of_place(sample, probe_rows);
+  const double matching = std::min(build_rows, pairs / rows_of_place);
   turned.match_ratio = build_rows > 0 ? matching / build_rows : 0;
-  turned.rows_per_match = matching > 0 && !one_each ? pairs / matching : 1;
+  const bool are_ones = one_each && rows_of_place == 1;
+  turned.rows_per_match = matching > 0 && !are_ones ? pairs / matching : 1;
   turned.build_within = 1;
   return turned;
 }

@@ -4,6 +4,7 @@
 // (streamed bytes, random accesses, rows through the SMs); launches are counted apart.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -63,7 +64,9 @@ double keys_asked_at_once(const SampleStatistics& sample, double build_rows);
 // The part of a range, which has some, that lies within another, were its keys spread evenly.
 double covered_share(const KeyRange& range, const KeyRange& by);
 
-inline uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
+inline uint64_t rounded(double value) {
+  return static_cast<uint64_t>(std::llround(std::max(value, 0.0)));
+}
 
 // Steps from one key to another, where so many bits vary, from the lowest to the highest; 0: nobody
 // looked. What is below the lowest is no place.

@@ -450,5 +450,28 @@ TEST(Estimate, EmptySidesAndTinyOnesAreExact) {
   EXPECT_DOUBLE_EQ(statistics.heaviest_probe_key, 0.25);
 }
 
+// Of 2.8 * 10^7 rows in 8 * 10^6 places some keys repeat, also where few of them match.
+TEST(Statistics, OfTheOtherSideKnowHowManyRowsItHasForAPlace) {
+  SampleStatistics sample;
+  sample.sampled = sample.counted = true;
+  sample.match_ratio = 0.04;
+  sample.rows_per_match = 5;
+  sample.probe_range = {0, 7'999'999, false};
+  sample.varying_key_bits = 23;
+  const double pairs = 28e6 * 0.04 * 5;
+  const SampleStatistics turned = turned_round(sample, 20e6, 28e6);
+  EXPECT_DOUBLE_EQ(turned.rows_per_match, 3.5);
+  EXPECT_DOUBLE_EQ(turned.match_ratio, pairs / 3.5 / 20e6);
+
+  sample.probe_range.high = 39'999'999;
+  sample.varying_key_bits = 26;
+  const SampleStatistics unique = turned_round(sample, 20e6, 28e6);
+  EXPECT_DOUBLE_EQ(unique.rows_per_match, 1);
+  EXPECT_DOUBLE_EQ(unique.match_ratio, pairs / 20e6);
+  // Of keys of which every fourth may be.
+  sample.varying_key_bits = 24;
+  EXPECT_GT(turned_round(sample, 20e6, 28e6).rows_per_match, 2.7);
+}
+
 }  // namespace
 }  // namespace gpujoin::plan
