@@ -38,7 +38,7 @@ Finding scan_keys(base::Queue& queue, const PlannedJoin& join, const plan::Attem
     auto const follows = [&](Finding found) {
       return plan::next_attempt(join.choice.attempts, attempt, found) != nullptr;
     };
-    bool const are_unique = !repeat && !traits.probe_repeat;
+    bool const are_unique = !traits.repeat && !traits.probe_repeat;
     if (are_unique && follows(Finding::kUniqueInOrder)) return Finding::kUniqueInOrder;
     if (follows(Finding::kKeysInOrder)) return Finding::kKeysInOrder;
   }

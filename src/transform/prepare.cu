@@ -208,7 +208,8 @@ PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
   prepared.data = column.data;
   if (keys.source_rows == nullptr || keys.rows == 0) return prepared;
   for (PreparedKeys::Along const& along : keys.along) {
-    if (along.data != column.data || !along.kept) continue;
+    bool const is_it = along.data == column.data && along.width == column.width;
+    if (!is_it || column.validity != nullptr || !along.kept) continue;
     prepared.data = along.kept.data();
     return prepared;
   }
