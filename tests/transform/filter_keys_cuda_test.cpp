@@ -568,6 +568,12 @@ TEST_F(FilterKeys, ColumnsGoAlongWithTheRowsThatAreKept) {
         std::vector<unsigned char> const expected = bytes_of_rows(
             payloads[i], download<uint32_t>(queue(), prepared.source_rows, prepared.rows));
         EXPECT_TRUE(download<unsigned char>(queue(), values.data, expected.size()) == expected);
+        // Another column may have the same values, and NULLs.
+        columns::DeviceColumn nullable;
+        nullable.data = columns[i].data;
+        nullable.width = columns[i].width;
+        nullable.validity = static_cast<const uint8_t*>(columns[i].data);
+        EXPECT_TRUE(static_cast<bool>(transform::prepare_values(queue(), prepared, nullable).copy));
       }
     }
   }
