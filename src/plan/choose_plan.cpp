@@ -10,6 +10,7 @@
 #include "src/plan/candidates.hpp"
 #include "src/plan/expected_rows.hpp"
 #include "src/plan/join_shape.hpp"
+#include "src/plan/other_side.hpp"
 #include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::plan {
@@ -67,53 +68,6 @@ bool is_same(const PlanRequest& a, const PlanRequest& b) {
          a.in_order == b.in_order && a.residual == b.residual && a.code_width == b.code_width &&
          a.code_is_assumed == b.code_is_assumed &&
          std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
-}
-
-bool keys_repeat(const SampleStatistics& sample) { return sample.rows_per_match > 1.01; }
-
-// The request with the larger side as the build side, where that may be better: keys of the
-// smaller one repeat, for which a table of unique keys has no place and partitions take longer, as
-// of a foreign key's rows that are fewer than those of its primary key. Sides in order are merged
-// faster with the larger one in shared memory: H200, 4.6*10^7 x 1.5*10^7 rows 0.42 ms and 0.56.
-std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
-                                              const SampleStatistics& sample) {
-  const bool pays = keys_repeat(sample) || (sample.counted && sample.lies_in_order);
-  if (!pays || request.key_count != 1) return std::nullopt;
-  const Side build = build_side_of(request);
-  std::optional<PlanRequest> other = building_on_other(request, build);
-  if (!other) return std::nullopt;
-  const double build_rows = rows_as_double(side_of(request, build).rows);
-  const double probe_rows = rows_as_double(side_of(request, build_side_of(*other)).rows);
-  // Where those of both repeat the smaller side is as good.
-  if (keys_repeat(turned_round(sample, build_rows, probe_rows))) return std::nullopt;
-  return other;
-}
-
-// Appends those that build on the other side, where that may be better. A side that comes out alone
-// asks a table of the other one, in which keys may repeat, or its table's rows are marked,
-// whichever takes less. H200, 3.8*10^6 rows marked by 1.3*10^7 others, dense: 0.38 ms by a table of
-// these, 0.66 in partitions.
-void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics& sample,
-                             const base::DeviceFacts& facts, std::vector<JoinPlan>* plans) {
-  const bool one_launch = joins_in_one_launch(build_side_of(request), request);
-  const bool alone = columns::comes_alone(request.kind) && !request.joins_pairs;
-  std::optional<PlanRequest> other;
-  if (!alone || !one_launch) other = building_on_larger(request, sample);
-  const bool tables_alone = !other && !one_launch;
-  // Of sides in order whose keys do not repeat: costs of all plans would be 20 us of a look.
-  const bool in_place_alone = other && !alone && !keys_repeat(sample);
-  if (!other && alone) other = building_on_other(request, build_side_of(request));
-  if (!other) return;
-  for (const JoinPlan& plan : candidates_of(*other, facts)) {
-    const bool is_table = probes_table(plan.match) && plan.transform == Transform::kNone;
-    // What a filter leaves is known if one side was scanned.
-    const bool known = plan.filter == Filter::kNone || (sample.counted && !tables_alone);
-    // Where nobody counted whether its keys are unique a table in vain costs less than parts.
-    const bool unseen_parts = plan.transform == Transform::kWriteCombined && !sample.counted;
-    const bool in_place = plan.match == Match::kMergeTiles || plan.match == Match::kDirectTable;
-    const bool is_meant = in_place_alone ? in_place : is_table || !tables_alone;
-    if (known && !unseen_parts && is_meant) plans->push_back(plan);
-  }
 }
 
 std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatistics& sample,

@@ -676,6 +676,23 @@ TEST(ChoosePlan, BuildsOnTheOtherSideWhereKeysOfTheSmallerOneRepeat) {
   EXPECT_EQ(choose_plan(request, sample, h200(), 0).plan().build_side, Side::kRight);
 }
 
+// Measured of 4.5*10^6 x 1.3*10^7 rows, the former by Zipf 0.64, the latter with four a key: 3.79
+// ms built on the former, 0.93 on the latter.
+TEST(ChoosePlan, OfTwoSidesThatRepeatBuildsOnTheOneThatIsNotSkewed) {
+  const auto built_on = [](const PlanRequest& request, double spread, double heavy_probe) {
+    SampleStatistics sample = sparse_sample(0.7);
+    sample.rows_per_match = 4;
+    sample.rows_spread = spread;
+    sample.heavy_probe_share = heavy_probe;
+    return choose_plan(request, sample, h200(), 0).plan().build_side;
+  };
+  const PlanRequest request = request_of(13'000'000, 4'500'000, 2);
+  EXPECT_EQ(built_on(request, 0.5, 0), Side::kRight) << "as chance has it";
+  EXPECT_EQ(built_on(request, 2, 0), Side::kLeft);
+  EXPECT_EQ(built_on(request, 2, 0.01), Side::kRight) << "both are";
+  EXPECT_EQ(built_on(request_of(40'000'000, 4'500'000, 2), 2, 0), Side::kRight) << "many more rows";
+}
+
 TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
   const int64_t rows = 100'000'000;
   const PlanRequest request = request_of(rows, rows, 2);
