@@ -2,7 +2,7 @@
 // side by side
 //
 // Source   ours; chunks of blocks are Rui & Tu's (3.2.2), whose holes close_chunks.cuh fills
-// In       counters and capacity of a CarriedJoin, a TableJoin or a PartsJoin
+// In       counters, chunk and capacity of a CarriedJoin, a TableJoin or a PartsJoin
 // Out      places; tails[] and the number of holes, at the end
 // Moves    16 bytes a chunk of join.chunk places
 #pragma once

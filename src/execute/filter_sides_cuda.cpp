@@ -1,10 +1,10 @@
 // filter_sides_cuda.cpp: rows of both sides left out before they are moved, or before a table is
 // made of them.
 #include <algorithm>
-#include <cmath>
 
 #include "src/base/traffic.hpp"
 #include "src/execute/gpu_side.hpp"
+#include "src/plan/stage_costs.hpp"
 #include "src/transform/filter_keys.hpp"
 
 namespace gpujoin::execute {
@@ -21,8 +21,8 @@ double kept_of_probe(const plan::JoinPlan& plan, uint32_t build_rows, uint32_t p
   int64_t const expected = plan.expected_rows / std::max(plan.expected_matches, 1);
   double const matched = static_cast<double>(std::min<int64_t>(expected, probe_rows));
   if (plan.filter != plan::Filter::kKeyHashes) return matched;
-  auto const places = static_cast<double>(base::traffic::hash_filter_places(build_rows));
-  return matched + (probe_rows - matched) * (1 - std::exp(-build_rows / places));
+  uint64_t const places = base::traffic::hash_filter_places(build_rows);
+  return matched + (probe_rows - matched) * plan::set_by_hashes(build_rows, places);
 }
 
 }  // namespace

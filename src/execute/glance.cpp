@@ -34,6 +34,7 @@ void glance(base::Queue& queue, uint64_t limit, bool is_explained, PlannedJoin* 
     auto const merge = plan::merge_of_order(join.choice.attempts.front(), are_unique, join.request,
                                             join.context->facts);
     if (merge && (limit == 0 || merge->memory_bytes <= limit)) {
+      // With its candidates, one of which is the last resort.
       join.choice = plan::choose_plan_unseen(join.request, join.context->facts, limit, true);
       join.take(*merge);
       join.choice.reason = "both sides are seen in the order of their keys: " + join.choice.reason;

@@ -54,6 +54,11 @@ kernels::KeyRange all_keys(int32_t width) {
   return range;
 }
 
+// The look has counted rows of the side that the plan builds on.
+bool has_scanned_build(const PlannedJoin& join, const plan::JoinPlan& plan) {
+  return join.choice.sample.counted && plan.build_side == plan::build_side_of(join.request);
+}
+
 }  // namespace
 
 std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join,
@@ -81,15 +86,12 @@ std::optional<transform::ExpectedRanges> expected_ranges(const PlannedJoin& join
 }
 
 double build_within(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  plan::SampleStatistics const& sample = join.choice.sample;
-  bool const is_counted = sample.counted && plan.build_side == plan::build_side_of(join.request);
-  return is_counted ? sample.build_within : 0;
+  return has_scanned_build(join, plan) ? join.choice.sample.build_within : 0;
 }
 
 const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  plan::SampleStatistics const& sample = join.choice.sample;
-  bool const is_scanned = sample.counted && plan.build_side == plan::build_side_of(join.request);
-  return is_scanned && plan.keys == plan::Keys::kPlain ? &sample.build_range : nullptr;
+  bool const is_known = has_scanned_build(join, plan) && plan.keys == plan::Keys::kPlain;
+  return is_known ? &join.choice.sample.build_range : nullptr;
 }
 
 std::optional<SeenKeys> keys_seen_by_look(const PlannedJoin& join, const plan::JoinPlan& plan) {

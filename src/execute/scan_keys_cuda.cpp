@@ -1,6 +1,5 @@
 #include "src/execute/scan_keys.hpp"
 
-#include "src/base/traffic.hpp"
 #include "src/plan/any_row.hpp"
 #include "src/transform/key_range.hpp"
 #include "src/transform/key_traits.hpp"

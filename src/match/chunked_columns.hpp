@@ -28,6 +28,8 @@ int32_t common_width(const std::vector<CarriedOutput>& outputs);
 // The same for joins of partitions; 0 also where keys of 8 bytes are put out by codes of 4: the
 // kernels of columns of 4 bytes write none.
 int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_width);
+// Bytes of a row of all columns.
+uint64_t row_width(const std::vector<CarriedOutput>& outputs);
 
 struct WrittenRows {
   uint64_t rows = 0;
@@ -89,7 +91,6 @@ class ChunkedColumns {
   WrittenRows finish();
 
  private:
-  uint64_t row_width() const;
   uint64_t whole_chunks(uint64_t rows) const;
   bool try_make_room(uint64_t rows);
   [[noreturn]] void fail(uint64_t rows) const;

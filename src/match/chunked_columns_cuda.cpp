@@ -58,6 +58,12 @@ int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_widt
   return widens && width == 4 ? 0 : width;
 }
 
+uint64_t row_width(const std::vector<CarriedOutput>& outputs) {
+  uint64_t width = 0;
+  for (CarriedOutput const& output : outputs) width += static_cast<uint64_t>(output.width);
+  return width;
+}
+
 ChunkedColumns::ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs,
                                uint64_t behind, uint64_t most_rows)
     : queue_(queue),
@@ -67,12 +73,6 @@ ChunkedColumns::ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutp
       counters_(queue.device_pool->allocate_rows<kernels::CarriedCounters>(
           Memory::kDevice, 1, "counters of output chunks")) {
   check_count(outputs);
-}
-
-uint64_t ChunkedColumns::row_width() const {
-  uint64_t width = 0;
-  for (CarriedOutput const& output : outputs_) width += static_cast<uint64_t>(output.width);
-  return width;
 }
 
 uint64_t ChunkedColumns::whole_chunks(uint64_t rows) const {
@@ -107,7 +107,7 @@ void ChunkedColumns::fail(uint64_t rows) const {
 void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
   // At first no more than memory may hold.
   uint64_t const most = std::min(queue_.context.facts.memory_bytes, most_rows_);
-  chunk_ = chunk_for(rows, row_width(), blocks);
+  chunk_ = chunk_for(rows, row_width(outputs_), blocks);
   uint64_t wanted = whole_chunks(std::min(rows + behind_, most) + spare_places(blocks));
   while (!try_make_room(wanted)) {
     if (wanted <= chunk_) fail(wanted);
@@ -116,7 +116,7 @@ void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
 }
 
 void ChunkedColumns::require(uint32_t blocks) {
-  chunk_ = chunk_for(done_.rows, row_width(), std::max<uint64_t>(blocks_, blocks));
+  chunk_ = chunk_for(done_.rows, row_width(outputs_), std::max<uint64_t>(blocks_, blocks));
   // Chunks go to other blocks in other launches.
   uint64_t const needed =
       whole_chunks(done_.rows + behind_) + spare_places(std::max<uint64_t>(blocks_, blocks));

@@ -109,9 +109,7 @@ class SmallJoin {
 
   uint64_t most_chained(uint64_t build_rows, uint64_t probe_rows) const {
     if (build_rows + probe_rows <= kernels::kSmallTableRows) return kernels::kNoLimit;
-    uint64_t width = 1;
-    for (CarriedOutput const& output : outputs_) width += static_cast<uint64_t>(output.width);
-    return kernels::kMostChainedBytes / width;
+    return kernels::kMostChainedBytes / (1 + row_width(outputs_));
   }
 
   void make_room(uint64_t rows) {

@@ -97,6 +97,14 @@ uint64_t steps_between(int64_t low, int64_t high, int32_t varying_bits) {
   return std::min(steps, (uint64_t{1} << varying_bits) - 1);
 }
 
+double rows_a_place(int64_t low, int64_t high, int32_t varying_bits, double rows) {
+  return rows / (static_cast<double>(steps_between(low, high, varying_bits)) + 1);
+}
+
+double set_by_hashes(double keys, uint64_t places) {
+  return 1 - std::exp(-keys / static_cast<double>(places));
+}
+
 double stream_seconds(const Traffic& moved, const base::DeviceFacts& facts) {
   return per_second(static_cast<double>(moved.streamed), facts.copy_bytes_per_second);
 }

@@ -103,7 +103,7 @@ Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marki
 // The part of the bits that so many keys set, and so of keys without a match that find theirs set.
 double taken_share(const JoinPlan& plan, const Bits& bits, int64_t keys) {
   if (plan.filter != Filter::kKeyHashes) return 0;
-  return 1 - std::exp(-static_cast<double>(keys) / static_cast<double>(bits.places));
+  return set_by_hashes(static_cast<double>(keys), bits.places);
 }
 
 // seconds: of a bit of those rows that one is asked for or set of. What is fetched after the match

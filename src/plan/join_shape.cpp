@@ -24,12 +24,10 @@ constexpr double kSureErrors = 4;
 // vary tell: of more than one some keys repeat, whatever few of them were met. 1: of no more, or
 // nobody counted.
 double drawn_rows_of_place(const SampleStatistics& sample, double probe_rows) {
-  constexpr double kSurelyMore = 1.02;  // bounds of draws lie within those of the keys
   const KeyRange& range = sample.probe_range;
   if (!sample.counted || range.low > range.high) return 1;
-  const double places =
-      static_cast<double>(steps_between(range.low, range.high, sample.varying_key_bits)) + 1;
-  const double rows = probe_rows * sample.probe_keyed / places;
+  const double rows =
+      rows_a_place(range.low, range.high, sample.varying_key_bits, probe_rows * sample.probe_keyed);
   return rows > kSurelyMore ? rows : 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "src/plan/candidates.hpp"
 #include "src/plan/join_shape.hpp"
@@ -34,17 +35,25 @@ bool other_repeats(const PlanRequest& request, const SampleStatistics& sample) {
   return keys_repeat(turned_round(sample, build_rows, probe_rows));
 }
 
-// The request with the larger side as the build side, where that may be better: keys of the
-// smaller one repeat, for which a table of unique keys has no place and partitions take longer, as
-// of a foreign key's rows that are fewer than those of its primary key. Sides in order are merged
-// faster with the larger one in shared memory: H200, 4.6*10^7 x 1.5*10^7 rows 0.42 ms and 0.56.
-std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
-                                              const SampleStatistics& sample) {
+struct LargerSide {
+  PlanRequest request;  // with it as the build side
+  bool is_better;       // not only maybe
+};
+
+// Where building on the larger side may be better: keys of the smaller one repeat, for which a
+// table of unique keys has no place and partitions take longer, as of a foreign key's rows that are
+// fewer than those of its primary key. Sides in order are merged faster with the larger one in
+// shared memory: H200, 4.6*10^7 x 1.5*10^7 rows 0.42 ms and 0.56.
+std::optional<LargerSide> building_on_larger(const PlanRequest& request,
+                                             const SampleStatistics& sample) {
   const bool pays = keys_repeat(sample) || (sample.counted && sample.lies_in_order);
   if (!pays || request.key_count != 1) return std::nullopt;
+  const std::optional<PlanRequest> other = building_on_other(request, build_side_of(request));
+  if (!other) return std::nullopt;
   // Where those of both repeat the smaller side is as good, unless it is skewed.
-  if (other_repeats(request, sample) && !is_skewed_alone(request, sample)) return std::nullopt;
-  return building_on_other(request, build_side_of(request));
+  const bool both_repeat = other_repeats(request, sample);
+  if (both_repeat && !is_skewed_alone(request, sample)) return std::nullopt;
+  return LargerSide{*other, both_repeat};
 }
 
 }  // namespace
@@ -55,14 +64,16 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
                              const base::DeviceFacts& facts, std::vector<JoinPlan>* plans) {
   const bool one_launch = joins_in_one_launch(build_side_of(request), request);
   const bool alone = columns::comes_alone(request.kind) && !request.joins_pairs;
+  std::optional<LargerSide> larger;
+  if (!alone || !one_launch) larger = building_on_larger(request, sample);
   std::optional<PlanRequest> other;
-  if (!alone || !one_launch) other = building_on_larger(request, sample);
+  if (larger) other = std::move(larger->request);
   const bool tables_alone = !other && !one_launch;
   // Of sides in order whose keys do not repeat: costs of all plans would be 20 us of a look.
   const bool in_place_alone = other && !alone && !keys_repeat(sample);
   if (!other && alone) other = building_on_other(request, build_side_of(request));
   if (!other) return;
-  std::vector<JoinPlan> added;
+  if (!alone && larger && larger->is_better) plans->clear();
   for (const JoinPlan& plan : candidates_of(*other, facts)) {
     const bool is_table = probes_table(plan.match) && plan.transform == Transform::kNone;
     // What a filter leaves is known if one side was scanned.
@@ -71,10 +82,8 @@ void add_plans_of_other_side(const PlanRequest& request, const SampleStatistics&
     const bool unseen_parts = plan.transform == Transform::kWriteCombined && !sample.counted;
     const bool in_place = plan.match == Match::kMergeTiles || plan.match == Match::kDirectTable;
     const bool is_meant = in_place_alone ? in_place : is_table || !tables_alone;
-    if (known && !unseen_parts && is_meant) added.push_back(plan);
+    if (known && !unseen_parts && is_meant) plans->push_back(plan);
   }
-  if (!alone && is_skewed_alone(request, sample) && other_repeats(request, sample)) plans->clear();
-  plans->insert(plans->end(), added.begin(), added.end());
 }
 
 }  // namespace gpujoin::plan

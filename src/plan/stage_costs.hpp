@@ -72,6 +72,15 @@ inline uint64_t rounded(double value) {
 // looked. What is below the lowest is no place.
 uint64_t steps_between(int64_t low, int64_t high, int32_t varying_bits);
 
+// So many rows for each place that their keys may have. More than kSurelyMore, and keys repeat:
+// bounds of a sample lie within those of the keys.
+double rows_a_place(int64_t low, int64_t high, int32_t varying_bits, double rows);
+inline constexpr double kSurelyMore = 1.02;
+
+// The part of a filter's bits that so many keys set by their hashes, and so of other keys that find
+// theirs set.
+double set_by_hashes(double keys, uint64_t places);
+
 // Reads of the table a probe row makes at load one half with linear probing. H200: 2^27 probes of a
 // table of 2 GiB take 5.2 ms, at 36.7e9 reads/s that is 1.4.
 inline constexpr double kReadsPerProbe = 1.4;

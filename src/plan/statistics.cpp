@@ -133,9 +133,8 @@ double error_of_rows(const SampleFindings& found, double scanned_share, bool all
 double rows_of_place(const DrawnKeys& drawn, int64_t rows) {
   const KeyBounds& bounds = drawn.bounds;
   if (bounds.low > bounds.high) return 0;
-  const uint64_t steps = steps_between(bounds.low, bounds.high, varying_bits(bounds));
   const double keyed = as_double(rows) * share_of(drawn.valid, drawn.positions);
-  return keyed / (static_cast<double>(steps) + 1);
+  return rows_a_place(bounds.low, bounds.high, varying_bits(bounds), keyed);
 }
 
 KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
@@ -148,7 +147,6 @@ KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bou
 void assume_by_ranges(const SampleFindings& found, int64_t build_rows, int64_t probe_rows,
                       SampleStatistics* statistics) {
   constexpr double kFull = 0.95;
-  constexpr double kSurelyMore = 1.02;  // bounds of a sample lie within those of the keys
   constexpr double kSparse = 0.8;
   constexpr double kMost = 0.5;
   const double build = rows_of_place(found.build, build_rows);
